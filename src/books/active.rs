@@ -1,0 +1,40 @@
+//! `agents/active.json`: the running agents of all live sessions, a copy of their records.
+
+use serde::{Deserialize, Serialize};
+
+use super::Extra;
+use super::agent::Agent;
+use super::current::latest;
+use super::live::Live;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Active {
+    pub agents: Vec<Agent>,
+    pub total_spawned: u64,
+    pub total_completed: u64,
+    pub session_id: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Active {
+    /// The copy of the live records; what `before` held that we do not know stays.
+    pub fn of<'a>(lives: impl Iterator<Item = &'a Live> + Clone, before: Option<&Self>) -> Self {
+        let mut agents: Vec<Agent> = lives.clone().flat_map(|live| live.agents.clone()).collect();
+        agents.sort_by(|a, b| a.started.cmp(&b.started));
+        for agent in &mut agents {
+            let known = before.and_then(|old| old.agents.iter().find(|was| was.id == agent.id));
+            for (key, value) in known.into_iter().flat_map(|was| &was.extra) {
+                agent.extra.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        Self {
+            agents,
+            total_spawned: lives.clone().map(|live| live.agents_spawned).sum(),
+            total_completed: lives.clone().map(|live| live.agents_completed).sum(),
+            session_id: latest(lives).map(|live| live.session_id.clone()),
+            extra: before.map(|old| old.extra.clone()).unwrap_or_default(),
+        }
+    }
+}

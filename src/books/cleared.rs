@@ -1,0 +1,44 @@
+//! `session/cleared.json`: which session a client cleared last. A `/clear` gives the next session
+//! a new id and no link to the old one; only the client's process is the same before and after.
+
+use serde::{Deserialize, Serialize};
+
+use super::live::{Client, Live};
+use super::{Extra, keep_newest};
+
+const ENTRIES: usize = 20;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cleared {
+    pub cleared: Vec<Entry>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Entry {
+    pub client: Client,
+    pub session_id: String,
+    pub at: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Cleared {
+    pub fn add(&mut self, live: &Live, at: String) {
+        self.cleared.retain(|entry| entry.client != live.client);
+        self.cleared.push(Entry {
+            client: live.client.clone(),
+            session_id: live.session_id.clone(),
+            at,
+            extra: Extra::new(),
+        });
+        keep_newest(&mut self.cleared, ENTRIES);
+    }
+
+    pub fn by(&self, client: &Client) -> Option<&Entry> {
+        self.cleared.iter().rev().find(|entry| entry.client == *client)
+    }
+}

@@ -1,0 +1,84 @@
+//! `session/current.json`: the most recently started live session, in the seed's schema.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Extra;
+use super::live::{Client, Lineage, Live};
+
+#[derive(Serialize)]
+pub struct Current<'a> {
+    session_id: &'a str,
+    started: &'a str,
+    git_branch: &'a Option<String>,
+    git_commit_start: &'a Option<String>,
+    working_directory: &'a str,
+    hooks_version: &'a str,
+    commands_executed: &'a [String],
+    agents_spawned: u64,
+    files_modified: &'a [String],
+    errors_encountered: u64,
+    errors_recovered: u64,
+    source: &'a str,
+    client: &'a Client,
+    transcript_path: &'a Option<String>,
+    task: &'a Option<String>,
+    lineage: &'a Option<Lineage>,
+    last_seen: &'a str,
+    /// What the document had that we do not know.
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+const FIELDS: [&str; 17] = [
+    "session_id",
+    "started",
+    "git_branch",
+    "git_commit_start",
+    "working_directory",
+    "hooks_version",
+    "commands_executed",
+    "agents_spawned",
+    "files_modified",
+    "errors_encountered",
+    "errors_recovered",
+    "source",
+    "client",
+    "transcript_path",
+    "task",
+    "lineage",
+    "last_seen",
+];
+
+impl<'a> Current<'a> {
+    /// The copy of `live`; `before` is what the document held until now.
+    pub fn of(live: &'a Live, before: Option<&Map<String, Value>>) -> Self {
+        let unknown = |(key, _): &(&String, &Value)| !FIELDS.contains(&key.as_str());
+        let extra = before.into_iter().flatten().filter(unknown);
+        Self {
+            session_id: &live.session_id,
+            started: &live.started,
+            git_branch: &live.git_branch,
+            git_commit_start: &live.git_commit_start,
+            working_directory: &live.working_directory,
+            hooks_version: &live.hooks_version,
+            commands_executed: &live.commands_executed,
+            agents_spawned: live.agents_spawned,
+            files_modified: &live.files_modified,
+            errors_encountered: live.errors_encountered,
+            errors_recovered: live.errors_recovered,
+            source: &live.source,
+            client: &live.client,
+            transcript_path: &live.transcript_path,
+            task: &live.task,
+            lineage: &live.lineage,
+            last_seen: &live.last_seen,
+            extra: extra.map(|(key, value)| (key.clone(), value.clone())).collect(),
+        }
+    }
+}
+
+/// The live session that started last.
+pub fn latest<'a>(lives: impl Iterator<Item = &'a Live>) -> Option<&'a Live> {
+    lives.max_by(|a, b| (&a.started, &a.session_id).cmp(&(&b.started, &b.session_id)))
+}

@@ -1,0 +1,154 @@
+//! `session/live/{session_id}.json`: the primary record of a live session, its counts and its
+//! running agents. `active.json` and `current.json` are copies derived from these records, so that
+//! one atomic replace settles an event and a kill between two writes only leaves a copy behind.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::{Agent, Call};
+use super::{Extra, keep_newest};
+
+pub const HOOKS_VERSION: &str = "3.0";
+const COMMANDS: usize = 500;
+const COMMAND_NAMES: usize = 200;
+const FILES: usize = 500;
+const CALLS: usize = 50;
+const OPEN_TARGETS: usize = 100;
+const RUNNING: usize = 1000;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Live {
+    // The seed's schema, in its order.
+    pub session_id: String,
+    pub started: String,
+    pub git_branch: Option<String>,
+    pub git_commit_start: Option<String>,
+    pub working_directory: String,
+    pub hooks_version: String,
+    pub commands_executed: Vec<String>,
+    pub agents_spawned: u64,
+    pub files_modified: Vec<String>,
+    pub errors_encountered: u64,
+    pub errors_recovered: u64,
+    // Ours.
+    pub source: String,
+    pub client: Client,
+    pub transcript_path: Option<String>,
+    /// The last prompt that a person typed.
+    pub task: Option<String>,
+    pub lineage: Option<Lineage>,
+    pub last_seen: String,
+    pub agents_completed: u64,
+    pub agents_failed: u64,
+    pub errors_escalated: u64,
+    pub compactions: u64,
+    pub issues_found: u64,
+    pub issues_fixed: u64,
+    /// Whether a prompt or a tool call was seen: without one a session leaves no metrics.
+    pub worked: bool,
+    pub command_counts: BTreeMap<String, u64>,
+    /// The prompt whose command was counted last: a slash prompt fires two events.
+    pub command_prompt_id: Option<String>,
+    /// Minutes of earlier stretches of a session that was closed and goes on.
+    pub earlier_minutes: u64,
+    pub agents: Vec<Agent>,
+    pub calls: Vec<Call>,
+    /// `tool target` of every error that a success would make `recovered`.
+    pub open_targets: Vec<String>,
+    /// Findings that the parent was not told of yet.
+    pub untold_findings: u64,
+    /// Digest of the last compaction, so that one that is reported twice counts once.
+    pub last_compaction: Option<String>,
+    pub last_backup: Option<LastBackup>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The client process behind a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Client {
+    pub pid: u32,
+    /// The process's start time in the kernel's own ticks: a pid alone is used again.
+    pub started: Option<u64>,
+    pub host: String,
+}
+
+/// The session that this one goes on from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lineage {
+    pub parent: String,
+    pub by: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LastBackup {
+    pub file: String,
+    pub checksum: String,
+}
+
+impl Live {
+    pub fn agent(&self, id: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.id == id)
+    }
+
+    pub fn agent_mut(&mut self, id: &str) -> Option<&mut Agent> {
+        self.agents.iter_mut().find(|agent| agent.id == id)
+    }
+
+    pub fn take_agent(&mut self, id: &str) -> Option<Agent> {
+        let at = self.agents.iter().position(|agent| agent.id == id)?;
+        Some(self.agents.remove(at))
+    }
+
+    pub fn add_agent(&mut self, agent: Agent) {
+        self.agents.push(agent);
+        keep_newest(&mut self.agents, RUNNING);
+    }
+
+    /// Counts a command once per prompt.
+    pub fn add_command(&mut self, name: &str, prompt_id: Option<String>) {
+        if prompt_id.is_some() && prompt_id == self.command_prompt_id {
+            return;
+        }
+        self.command_prompt_id = prompt_id;
+        self.commands_executed.push(name.to_owned());
+        keep_newest(&mut self.commands_executed, COMMANDS);
+        if self.command_counts.len() < COMMAND_NAMES || self.command_counts.contains_key(name) {
+            *self.command_counts.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+
+    pub fn add_file(&mut self, file: String) {
+        if !self.files_modified.contains(&file) {
+            self.files_modified.push(file);
+            keep_newest(&mut self.files_modified, FILES);
+        }
+    }
+
+    pub fn add_call(&mut self, call: Call) {
+        if self.calls.iter().all(|known| known.tool_use_id != call.tool_use_id) {
+            self.calls.push(call);
+            keep_newest(&mut self.calls, CALLS);
+        }
+    }
+
+    pub fn drop_call(&mut self, tool_use_id: &str) {
+        self.calls.retain(|call| call.tool_use_id != tool_use_id);
+    }
+
+    pub fn open_target(&mut self, target: &str) {
+        if !self.open_targets.iter().any(|open| open == target) {
+            self.open_targets.push(target.to_owned());
+            keep_newest(&mut self.open_targets, OPEN_TARGETS);
+        }
+    }
+
+    pub fn close_target(&mut self, target: &str) {
+        self.open_targets.retain(|open| open != target);
+    }
+}

@@ -1,0 +1,244 @@
+//! `session/metrics.json`: one entry per session, in the seed's schema, newest last.
+//!
+//! Two hundred entries are rewritten at every session end, and only one of them is ours to change.
+//! So the others stay what they are: raw text, found by their id and copied.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Extra;
+use super::live::Live;
+use crate::json::Object;
+use crate::time::{self, Time};
+
+/// More than this many, and the oldest move to `metrics-archive.jsonl`.
+const ENTRIES: usize = 200;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics {
+    entries: Vec<String>,
+    /// Fields beside `sessions`, as they stand.
+    beside: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Entry {
+    pub session_id: String,
+    pub date: String,
+    pub duration_minutes: u64,
+    pub commands: BTreeMap<String, u64>,
+    pub agents: Agents,
+    pub quality: Quality,
+    pub errors: Counts,
+    pub ended: String,
+    pub compactions: u64,
+    #[serde(rename = "loop")]
+    pub loop_verdict: Option<serde_json::Value>,
+    pub tokens: Option<Tokens>,
+    pub cost_usd: Option<f64>,
+    pub files_modified: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Agents {
+    pub spawned: u64,
+    pub completed: u64,
+    pub failed: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Quality {
+    pub issues_found: u64,
+    pub issues_fixed: u64,
+    pub coverage_delta: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    pub total: u64,
+    pub recovered: u64,
+    pub escalated: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
+    pub cache_creation: u64,
+    pub cache_read: u64,
+}
+
+/// What a session's transcript says about its cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    pub tokens: Option<Tokens>,
+    pub usd: Option<f64>,
+}
+
+impl Entry {
+    /// The entry of a session that ends now.
+    pub fn of(live: &Live, ended: &str, cost: Cost, now: Time) -> Self {
+        let seconds = time::seconds_between(&live.started, &time::spell(now)).unwrap_or(0);
+        Self {
+            session_id: live.session_id.clone(),
+            date: live.started.get(..10).unwrap_or_default().to_owned(),
+            duration_minutes: live.earlier_minutes + (seconds + 30) / 60,
+            commands: live.command_counts.clone(),
+            agents: Agents {
+                spawned: live.agents_spawned,
+                completed: live.agents_completed,
+                failed: live.agents_failed,
+            },
+            quality: Quality {
+                issues_found: live.issues_found,
+                issues_fixed: live.issues_fixed,
+                coverage_delta: None,
+            },
+            errors: Counts {
+                total: live.errors_encountered,
+                recovered: live.errors_recovered,
+                escalated: live.errors_escalated,
+            },
+            ended: ended.to_owned(),
+            compactions: live.compactions,
+            loop_verdict: None,
+            tokens: cost.tokens,
+            cost_usd: cost.usd,
+            files_modified: live.files_modified.len() as u64,
+            extra: Extra::new(),
+        }
+    }
+
+    /// A closed session goes on: its record takes the counts up where they were.
+    pub fn reopen(&self, live: &mut Live) {
+        live.earlier_minutes = self.duration_minutes;
+        live.command_counts.clone_from(&self.commands);
+        live.agents_spawned = self.agents.spawned;
+        live.agents_completed = self.agents.completed;
+        live.agents_failed = self.agents.failed;
+        live.issues_found = self.quality.issues_found;
+        live.issues_fixed = self.quality.issues_fixed;
+        live.errors_encountered = self.errors.total;
+        live.errors_recovered = self.errors.recovered;
+        live.errors_escalated = self.errors.escalated;
+        live.compactions = self.compactions;
+    }
+}
+
+impl Metrics {
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let document = Object::parse(bytes).map_err(|error| error.to_string())?;
+        let sessions = match document.raw("sessions") {
+            None => Vec::new(),
+            Some(_) => document.list("sessions").ok_or("`sessions` is not a list")?,
+        };
+        Ok(Self {
+            entries: sessions.iter().map(|raw| raw.get().to_owned()).collect(),
+            beside: document
+                .entries()
+                .filter(|(key, _)| *key != "sessions")
+                .map(|(key, raw)| (key.to_owned(), raw.get().to_owned()))
+                .collect(),
+        })
+    }
+
+    pub fn find(&self, session_id: &str) -> Option<Entry> {
+        self.position(session_id).and_then(|at| serde_json::from_str(self.entries.get(at)?).ok())
+    }
+
+    /// Puts an entry in, in place of the session's earlier one, and returns what became too old,
+    /// one line each. Fields of the earlier entry that we do not know stay.
+    pub fn put(&mut self, mut entry: Entry) -> Vec<String> {
+        if let Some(at) = self.position(&entry.session_id) {
+            let earlier: Option<Entry> = serde_json::from_str(&self.entries.remove(at)).ok();
+            if let Some(earlier) = earlier {
+                entry.extra = earlier.extra;
+                entry.quality.coverage_delta =
+                    entry.quality.coverage_delta.or(earlier.quality.coverage_delta);
+            }
+        }
+        let text = serde_json::to_string_pretty(&entry).unwrap_or_default();
+        self.entries.push(text.replace('\n', "\n    "));
+        let old = self.entries.len().saturating_sub(ENTRIES);
+        self.entries.drain(..old).map(|entry| one_line(&entry)).collect()
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = String::with_capacity(self.entries.iter().map(|e| e.len() + 8).sum());
+        text.push_str("{\n  \"sessions\": [");
+        for (n, entry) in self.entries.iter().enumerate() {
+            text.push_str(if n == 0 { "\n    " } else { ",\n    " });
+            text.push_str(entry);
+        }
+        text.push_str(if self.entries.is_empty() { "]" } else { "\n  ]" });
+        for (key, raw) in &self.beside {
+            let key = serde_json::to_string(key).unwrap_or_default();
+            text.push_str(&format!(",\n  {key}: {raw}"));
+        }
+        text.push_str("\n}\n");
+        text.into_bytes()
+    }
+
+    /// The newest entry first; `most` of them.
+    pub fn newest(&self, most: usize) -> Vec<Entry> {
+        let newest = self.entries.iter().rev().take(most);
+        newest.filter_map(|raw| serde_json::from_str(raw).ok()).collect()
+    }
+
+    fn position(&self, session_id: &str) -> Option<usize> {
+        let has = |raw: &String| {
+            memchr::memmem::find(raw.as_bytes(), session_id.as_bytes()).is_some()
+                && Object::parse(raw.as_bytes())
+                    .is_ok_and(|entry| entry.text("session_id").as_deref() == Some(session_id))
+        };
+        self.entries.iter().rposition(has)
+    }
+}
+
+fn one_line(raw: &str) -> String {
+    serde_json::from_str(raw)
+        .and_then(|value: serde_json::Value| serde_json::to_string(&value))
+        .unwrap_or_else(|_| raw.replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str, minutes: u64) -> Entry {
+        Entry { session_id: id.into(), duration_minutes: minutes, ..Entry::default() }
+    }
+
+    #[test]
+    fn one_entry_per_id_and_unknown_fields_stay() {
+        let seed =
+            br#"{"sessions": [{"session_id": "a", "duration_minutes": 45, "mine": 1}], "v": 2}"#;
+        let mut metrics = Metrics::parse(seed).unwrap();
+        assert!(metrics.put(entry("a", 50)).is_empty());
+        metrics.put(entry("b", 1));
+        let back = Metrics::parse(&metrics.to_bytes()).unwrap();
+        assert_eq!(back.newest(9).len(), 2);
+        assert_eq!(back.find("a").unwrap().duration_minutes, 50);
+        assert_eq!(back.find("a").unwrap().extra["mine"], 1);
+        assert!(String::from_utf8(back.to_bytes()).unwrap().contains("\"v\": 2"));
+        assert!(Metrics::parse(br#"{"sessions": 3}"#).is_err());
+    }
+
+    #[test]
+    fn the_newest_two_hundred_stay() {
+        let mut metrics = Metrics::default();
+        let old: Vec<String> =
+            (0..203).flat_map(|n| metrics.put(entry(&format!("s{n}"), n))).collect();
+        assert_eq!(old.len(), 3);
+        assert!(old[0].contains("\"s0\"") && !old[0].contains('\n'));
+        assert_eq!(Metrics::parse(&metrics.to_bytes()).unwrap().newest(999).len(), ENTRIES);
+    }
+}

@@ -1,0 +1,63 @@
+//! One file per document on disk: its fields, limits and transitions. No file is touched here.
+//!
+//! Every document keeps the fields that it does not know (`extra`), and every list has a cap that
+//! stands beside the code that fills it.
+
+pub mod active;
+pub mod agent;
+pub mod backup;
+pub mod cleared;
+pub mod current;
+pub mod errors;
+pub mod live;
+pub mod metrics;
+pub mod notices;
+pub mod queue;
+pub mod result;
+pub mod settings;
+pub mod synthesis;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Fields of a document that this version does not know.
+pub type Extra = Map<String, Value>;
+
+/// How a document is written: indented, as people and the seeds' own tools expect it.
+pub fn to_bytes<T: Serialize>(document: &T) -> Vec<u8> {
+    // Our types have string keys and no failing serializers; an empty file would be the answer to
+    // a bug, and the store refuses to write one.
+    let mut bytes = serde_json::to_vec_pretty(document).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Drops the oldest (first) entries of a list beyond its cap.
+pub fn keep_newest<T>(list: &mut Vec<T>, cap: usize) {
+    if list.len() > cap {
+        list.drain(..list.len() - cap);
+    }
+}
+
+/// The first `most` characters of a text, on one line.
+pub fn clip(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// The first `most` characters, line breaks kept.
+pub fn clip_block(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let mut cut = text.get(..end).unwrap_or_default().to_owned();
+            cut.push('…');
+            cut
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `agents/results/{agent-id}.json`: what an agent found, in the seed's schema.
+
+use serde::{Deserialize, Serialize};
+
+use super::Extra;
+use super::agent::Agent;
+use crate::time;
+
+pub const SUCCESS: &str = "success";
+pub const INTERRUPTED: &str = "interrupted";
+pub const FAILED: &str = "failed";
+pub const LOST: &str = "lost";
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentResult {
+    pub agent_id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub task: Option<String>,
+    pub started: String,
+    pub completed: String,
+    pub duration_seconds: u64,
+    pub status: String,
+    pub findings: Vec<Finding>,
+    pub recommendations: Vec<String>,
+    pub files_analyzed: Vec<String>,
+    pub metrics: Metrics,
+    pub session_id: String,
+    pub parent_task: Option<String>,
+    pub tool_use_id: Option<String>,
+    pub background: Option<bool>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Finding {
+    pub severity: String,
+    pub category: String,
+    pub title: String,
+    pub details: String,
+    pub recommendation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metrics {
+    pub files_read: u64,
+    pub issues_found: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl AgentResult {
+    /// The end of `agent` at `now`, with nothing found yet.
+    pub fn of(agent: Agent, status: &str, now: time::Time) -> Self {
+        let completed = time::spell(now);
+        Self {
+            duration_seconds: time::seconds_between(&agent.started, &completed).unwrap_or(0),
+            agent_id: agent.id,
+            kind: agent.kind,
+            task: agent.task,
+            started: agent.started,
+            completed,
+            status: status.to_owned(),
+            session_id: agent.session_id,
+            parent_task: agent.parent_task,
+            tool_use_id: agent.tool_use_id,
+            background: agent.background,
+            ..Self::default()
+        }
+    }
+
+    pub fn succeeded(&self) -> bool {
+        self.status == SUCCESS
+    }
+}

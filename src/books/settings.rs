@@ -1,0 +1,124 @@
+//! `.claude/hookkeeper.json`: what a project may set. All of it is optional; a value of the wrong
+//! type is reported and its default holds.
+
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing is synced.
+    None,
+    /// Durable documents are synced, ephemeral ones are not: what happens when nothing is set.
+    Classed,
+    /// Every document's data is synced.
+    Data,
+    /// Every document's data and its directory are synced.
+    Full,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub durability: Durability,
+    pub stuck_after_minutes: u64,
+    pub keep_backups: usize,
+    pub record: bool,
+    /// Ask agents for a findings block when they start.
+    pub request_findings: bool,
+    /// Extra patterns (regular expressions) to redact.
+    pub redact: Vec<String>,
+    pub notify: bool,
+    /// Systems that are turned off.
+    pub systems_off: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Classed,
+            stuck_after_minutes: 5,
+            keep_backups: 3,
+            record: false,
+            request_findings: false,
+            redact: Vec::new(),
+            notify: false,
+            systems_off: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// The settings in a file's bytes, and what is wrong with them, if anything.
+    pub fn read(bytes: &[u8]) -> (Self, Option<String>) {
+        let mut settings = Self::default();
+        let fields = match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(_) => return (settings, Some("it is not a JSON object".into())),
+            Err(error) => return (settings, Some(error.to_string())),
+        };
+        let mut wrong = Vec::new();
+        for (key, value) in &fields {
+            if settings.set(key, value).is_none() {
+                wrong.push(format!("`{key}` cannot be {value}"));
+            }
+        }
+        (settings, (!wrong.is_empty()).then(|| wrong.join(", ")))
+    }
+
+    /// `None` if the value does not fit. Keys that we do not know are somebody else's.
+    fn set(&mut self, key: &str, value: &Value) -> Option<()> {
+        match key {
+            "durability" => {
+                self.durability = match value.as_str()? {
+                    "none" => Durability::None,
+                    "data" => Durability::Data,
+                    "full" => Durability::Full,
+                    _ => return None,
+                }
+            }
+            "stuck_after_minutes" => {
+                self.stuck_after_minutes = value.as_u64().filter(|n| *n > 0)?
+            }
+            "keep_backups" => {
+                self.keep_backups = usize::try_from(value.as_u64().filter(|n| *n > 0)?).ok()?;
+            }
+            "record" => self.record = value.as_bool()?,
+            "request_findings" => self.request_findings = value.as_bool()?,
+            "notify" => self.notify = value.as_bool()?,
+            "redact" => {
+                let patterns = value.as_array()?.iter();
+                let patterns: Option<Vec<String>> =
+                    patterns.map(|pattern| pattern.as_str().map(str::to_owned)).collect();
+                let patterns = patterns?;
+                if patterns.iter().any(|pattern| regex_lite::Regex::new(pattern).is_err()) {
+                    return None;
+                }
+                self.redact = patterns;
+            }
+            "systems" => {
+                for (name, on) in value.as_object()? {
+                    if !on.as_bool()? {
+                        self.systems_off.push(name.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_holds_and_what_does_not_is_named() {
+        let (settings, wrong) =
+            Settings::read(br#"{"durability": "full", "keep_backups": "three", "other": 1}"#);
+        assert_eq!(settings.durability, Durability::Full);
+        assert_eq!(settings.keep_backups, 3);
+        assert_eq!(wrong.as_deref(), Some("`keep_backups` cannot be \"three\""));
+        assert!(Settings::read(b"{").1.is_some());
+        assert!(Settings::read(br#"{"redact": ["("]}"#).1.is_some());
+        assert_eq!(Settings::read(b"{}"), (Settings::default(), None));
+    }
+}

@@ -1,0 +1,194 @@
+//! `agents/results/synthesis.json`: all findings of one session's agents, folded in result by
+//! result, most severe first, each with the agents that found it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Extra;
+use super::result::{AgentResult, Finding};
+
+const FINDINGS: usize = 200;
+const AGENTS: usize = 200;
+const RECOMMENDATIONS: usize = 100;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Synthesis {
+    pub session_id: String,
+    pub updated: String,
+    /// False while agents of the session still run.
+    pub complete: bool,
+    pub agents: Vec<Source>,
+    pub summary: Summary,
+    pub findings: Vec<Merged>,
+    pub recommendations: Vec<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub task: Option<String>,
+    pub status: String,
+    pub findings: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    pub total: u64,
+    #[serde(rename = "S0")]
+    pub s0: u64,
+    #[serde(rename = "S1")]
+    pub s1: u64,
+    #[serde(rename = "S2")]
+    pub s2: u64,
+    #[serde(rename = "S3")]
+    pub s3: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Merged {
+    pub severity: String,
+    pub category: String,
+    pub title: String,
+    pub details: String,
+    pub recommendation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    pub agents: Vec<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Synthesis {
+    pub fn new(session_id: &str) -> Self {
+        Self { session_id: session_id.to_owned(), ..Self::default() }
+    }
+
+    /// Takes a result in, in place of an earlier one of the same agent.
+    pub fn fold(&mut self, result: &AgentResult) {
+        self.forget(&result.agent_id);
+        self.agents.push(Source {
+            id: result.agent_id.clone(),
+            kind: result.kind.clone(),
+            task: result.task.clone(),
+            status: result.status.clone(),
+            findings: result.findings.len() as u64,
+            ..Source::default()
+        });
+        super::keep_newest(&mut self.agents, AGENTS);
+        for finding in &result.findings {
+            self.merge(finding, &result.agent_id);
+        }
+        for text in &result.recommendations {
+            if !self.recommendations.iter().any(|have| same_title(have, text)) {
+                self.recommendations.push(text.clone());
+            }
+        }
+        self.recommendations.truncate(RECOMMENDATIONS);
+        self.findings.sort_by(|a, b| a.severity.cmp(&b.severity));
+        self.findings.truncate(FINDINGS);
+        self.count();
+    }
+
+    /// Fills in what became certain about an agent after its result was folded in.
+    pub fn name_task(&mut self, agent_id: &str, task: &str) {
+        if let Some(source) = self.agents.iter_mut().find(|source| source.id == agent_id) {
+            source.task = Some(task.to_owned());
+        }
+    }
+
+    fn forget(&mut self, agent_id: &str) {
+        self.agents.retain(|source| source.id != agent_id);
+        for merged in &mut self.findings {
+            merged.agents.retain(|id| id != agent_id);
+        }
+        self.findings.retain(|merged| !merged.agents.is_empty());
+    }
+
+    fn merge(&mut self, finding: &Finding, agent_id: &str) {
+        let same = |merged: &&mut Merged| {
+            merged.file == finding.file && same_title(&merged.title, &finding.title)
+        };
+        if let Some(merged) = self.findings.iter_mut().find(same) {
+            merged.severity = merged.severity.clone().min(finding.severity.clone());
+            if merged.recommendation.is_empty() {
+                merged.recommendation.clone_from(&finding.recommendation);
+            }
+            if !merged.agents.iter().any(|id| id == agent_id) {
+                merged.agents.push(agent_id.to_owned());
+            }
+            return;
+        }
+        self.findings.push(Merged {
+            severity: finding.severity.clone(),
+            category: finding.category.clone(),
+            title: finding.title.clone(),
+            details: finding.details.clone(),
+            recommendation: finding.recommendation.clone(),
+            file: finding.file.clone(),
+            line: finding.line,
+            agents: vec![agent_id.to_owned()],
+            extra: finding.extra.clone(),
+        });
+    }
+
+    fn count(&mut self) {
+        let of = |severity: &str| {
+            self.findings.iter().filter(|merged| merged.severity == severity).count() as u64
+        };
+        self.summary = Summary {
+            total: self.findings.len() as u64,
+            s0: of("S0"),
+            s1: of("S1"),
+            s2: of("S2"),
+            s3: of("S3"),
+        };
+    }
+}
+
+fn same_title(a: &str, b: &str) -> bool {
+    a.trim_end_matches('.').eq_ignore_ascii_case(b.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(id: &str, findings: &[(&str, &str)]) -> AgentResult {
+        AgentResult {
+            agent_id: id.into(),
+            findings: findings
+                .iter()
+                .map(|&(severity, title)| Finding {
+                    severity: severity.into(),
+                    title: title.into(),
+                    ..Finding::default()
+                })
+                .collect(),
+            ..AgentResult::default()
+        }
+    }
+
+    #[test]
+    fn folding_twice_changes_nothing_and_duplicates_share_their_sources() {
+        let mut synthesis = Synthesis::new("s");
+        synthesis.fold(&result("a", &[("S2", "No tests"), ("S3", "Typo")]));
+        synthesis.fold(&result("b", &[("S1", "no tests.")]));
+        let once = synthesis.clone();
+        synthesis.fold(&result("b", &[("S1", "no tests.")]));
+        assert_eq!(synthesis.summary, once.summary);
+        assert_eq!(synthesis.findings[0].severity, "S1");
+        assert_eq!(synthesis.findings[0].agents, ["a", "b"]);
+        assert_eq!(synthesis.summary.total, 2);
+    }
+}

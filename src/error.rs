@@ -1,0 +1,46 @@
+//! What can go wrong on the hook path, as one line with a path and a cause.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub enum Error {
+    /// A file or directory could not be used.
+    Io { what: &'static str, path: PathBuf, cause: io::Error },
+    /// A place that has to be a plain directory or file of ours is something else.
+    Planted { path: PathBuf, is: &'static str },
+    /// The payload cannot be used; where it was kept, if it was.
+    Payload { why: String, kept: Option<PathBuf> },
+}
+
+impl Error {
+    pub fn io(what: &'static str, path: &Path, cause: impl Into<io::Error>) -> Self {
+        Self::Io { what, path: path.to_owned(), cause: cause.into() }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { what, path, cause } => {
+                write!(f, "cannot {what}: {}: {cause}", path.display())
+            }
+            Self::Planted { path, is } => {
+                write!(f, "refusing to write through {}: it is {is}", path.display())
+            }
+            Self::Payload { why, kept: Some(path) } => {
+                write!(f, "{why}; the payload is kept in {}", path.display())
+            }
+            Self::Payload { why, kept: None } => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+pub type Result<T> = std::result::Result<T, Error>;

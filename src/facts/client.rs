@@ -1,0 +1,57 @@
+//! Whether the client behind a session still runs.
+
+use std::path::Path;
+
+use rustix::process::Pid;
+
+use crate::books::live::Client;
+use crate::facts::files;
+
+/// When a process was started, in the kernel's clock ticks since boot. Field 22 of
+/// `/proc/PID/stat`; the second field is a name in parentheses that may hold anything.
+pub fn start_time(pid: u32) -> Option<u64> {
+    let stat = files::small(Path::new(&format!("/proc/{pid}/stat")))?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Only a process of this machine can be known to be gone.
+pub fn is_gone(client: &Client, host: &str) -> bool {
+    if client.host != host {
+        return false;
+    }
+    match start_time(client.pid) {
+        Some(started) => client.started.is_some_and(|then| then != started),
+        None => !exists(client.pid),
+    }
+}
+
+/// Where there is no `/proc`: a signal that is not sent tells.
+fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| match rustix::process::test_kill_process(pid) {
+        Ok(()) => true,
+        Err(error) => error == rustix::io::Errno::PERM,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_alive_and_nobody_else_is() {
+        let pid = std::os::unix::process::parent_id();
+        let mut client = Client { pid, started: start_time(pid), host: host_name() };
+        assert!(!is_gone(&client, &host_name()));
+        client.started = Some(1);
+        assert!(is_gone(&client, &host_name()), "another process with the same pid");
+        client.pid = 999_999_999;
+        assert!(is_gone(&client, &host_name()));
+        assert!(!is_gone(&client, "elsewhere"));
+    }
+}

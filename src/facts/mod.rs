@@ -1,0 +1,15 @@
+//! What is read from outside the books: the transcript, git, other processes; and what can be read
+//! out of a text: findings, error classes, secrets. Nothing here writes.
+
+pub mod classify;
+pub mod client;
+pub mod command;
+pub mod files;
+pub mod findings;
+pub mod git;
+pub mod secrets;
+pub mod side_file;
+pub mod tail;
+pub mod target;
+pub mod transcript;
+pub mod words;

@@ -1,0 +1,431 @@
+//! Takes secrets out of text before it is stored: keys of the common shapes, bearer tokens,
+//! passwords in URLs, flags and assignments, private keys. Ids, paths and hashes stay.
+//!
+//! One pass from left to right; at every place where a word begins, a few rules are tried. A rule
+//! says which bytes behind that place are secret.
+
+use std::ops::Range;
+
+use regex_lite::Regex;
+
+pub const MARK: &str = "[redacted]";
+
+/// Redacts by the built-in rules and a project's own patterns.
+#[derive(Default)]
+pub struct Redactor {
+    patterns: Vec<Regex>,
+}
+
+impl Redactor {
+    /// Patterns that are no regular expressions were reported when the settings were read.
+    pub fn new(patterns: &[String]) -> Self {
+        Self { patterns: patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect() }
+    }
+
+    pub fn text(&self, text: &str) -> String {
+        let mut text = built_in(text);
+        for pattern in &self.patterns {
+            text = pattern.replace_all(&text, MARK).into_owned();
+        }
+        text
+    }
+}
+
+type Rule = fn(&str) -> Option<Range<usize>>;
+
+/// Each looks at the text from a word's beginning and gives the secret's bytes, counted from there.
+const RULES: [Rule; 7] =
+    [private_key, known_key, jwt, authorization, url_password, login_flag, assignment];
+
+fn built_in(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut at = 0;
+    let mut word_before = false;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if !word_before
+            && let Some(secret) = RULES.iter().find_map(|rule| rule(rest))
+            && let (Some(keep), true) = (rest.get(..secret.start), secret.end > secret.start)
+        {
+            clean.push_str(keep);
+            clean.push_str(MARK);
+            at += secret.end;
+            word_before = false;
+            continue;
+        }
+        let Some(c) = rest.chars().next() else { break };
+        word_before = c.is_ascii_alphanumeric() || c == '_';
+        clean.push(c);
+        at += c.len_utf8();
+    }
+    clean
+}
+
+/// `-----BEGIN … PRIVATE KEY-----` to its end, or to the end of the text.
+fn private_key(rest: &str) -> Option<Range<usize>> {
+    let head = rest.strip_prefix("-----BEGIN ")?;
+    let title = head.get(..head.find("-----")?)?;
+    if !title.contains("PRIVATE KEY") {
+        return None;
+    }
+    let end = rest.find("-----END ").and_then(|at| {
+        let tail = rest.get(at + 9..)?;
+        Some(at + 9 + tail.find("-----")? + 5)
+    });
+    Some(0..end.unwrap_or(rest.len()))
+}
+
+/// Prefixes that only keys have, and how much must follow.
+const PREFIXES: [(&str, usize); 62] = [
+    ("sk-", 16),
+    ("sk_live_", 10),
+    ("sk_test_", 10),
+    ("rk_live_", 10),
+    ("rk_test_", 10),
+    ("pk_live_", 10),
+    ("whsec_", 16),
+    ("ghp_", 20),
+    ("gho_", 20),
+    ("ghu_", 20),
+    ("ghs_", 20),
+    ("ghr_", 20),
+    ("github_pat_", 20),
+    ("glpat-", 16),
+    ("gldt-", 16),
+    ("glrt-", 16),
+    ("glcbt-", 16),
+    ("xoxb-", 10),
+    ("xoxp-", 10),
+    ("xoxa-", 10),
+    ("xoxr-", 10),
+    ("xoxs-", 10),
+    ("xoxe.", 10),
+    ("xapp-", 10),
+    ("AKIA", 16),
+    ("ASIA", 16),
+    ("AIza", 30),
+    ("ya29.", 20),
+    ("GOCSPX-", 16),
+    ("npm_", 30),
+    ("pypi-", 30),
+    ("dckr_pat_", 16),
+    ("hf_", 20),
+    ("SG.", 20),
+    ("shpat_", 20),
+    ("shpss_", 20),
+    ("shpca_", 20),
+    ("lin_api_", 20),
+    ("dop_v1_", 20),
+    ("doo_v1_", 20),
+    ("sq0atp-", 16),
+    ("sq0csp-", 16),
+    ("sntrys_", 20),
+    ("figd_", 20),
+    ("rubygems_", 20),
+    ("nvapi-", 20),
+    ("gsk_", 20),
+    ("xai-", 20),
+    ("pplx-", 20),
+    ("r8_", 20),
+    ("tvly-", 16),
+    ("secret_", 30),
+    ("ntn_", 20),
+    ("PMAK-", 20),
+    ("NRAK-", 16),
+    ("dapi", 32),
+    ("AGE-SECRET-KEY-1", 20),
+    ("hvs.", 20),
+    ("hvb.", 20),
+    ("tskey-", 12),
+    ("sbp_", 20),
+    ("ATATT3", 20),
+];
+
+fn known_key(rest: &str) -> Option<Range<usize>> {
+    let (prefix, least) = PREFIXES.iter().find(|(prefix, _)| rest.starts_with(prefix))?;
+    let length = rest.bytes().take_while(|b| is_key_byte(*b)).count();
+    let body = rest.get(prefix.len()..length)?;
+    let upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    let fits = match *prefix {
+        "AKIA" | "ASIA" => body.len() == *least && body.bytes().all(upper),
+        "dapi" => body.len() >= *least && body.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
+        // Names such as `sk-learn-something-long` are words; keys have digits.
+        _ => body.len() >= *least && body.bytes().any(|b| b.is_ascii_digit()),
+    };
+    fits.then_some(0..length)
+}
+
+/// Three parts of base64, the first two of them JSON objects.
+fn jwt(rest: &str) -> Option<Range<usize>> {
+    rest.strip_prefix("eyJ")?;
+    let length = rest.bytes().take_while(|b| is_key_byte(*b)).count();
+    let token = rest.get(..length)?;
+    let mut parts = token.split('.');
+    let long = |part: Option<&str>| part.is_some_and(|part| part.len() >= 8);
+    (long(parts.next()) && long(parts.next())).then_some(0..length)
+}
+
+/// `Bearer TOKEN` anywhere, and the values of headers that carry credentials.
+fn authorization(rest: &str) -> Option<Range<usize>> {
+    if let Some(after) = strip_word(rest, "bearer") {
+        let blanks = after.bytes().take_while(|b| *b == b' ').count();
+        let token = after.get(blanks..)?;
+        let length = token.bytes().take_while(|b| !ends_value(*b)).count();
+        let start = rest.len() - token.len();
+        return (blanks > 0 && length >= 6).then_some(start..start + length);
+    }
+    let header = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+    let after = header.iter().find_map(|name| strip_word(rest, name))?;
+    let value = after.strip_prefix(':')?.trim_start_matches(' ');
+    let value = ["basic ", "token ", "digest ", "negotiate ", "apikey "]
+        .iter()
+        .find_map(|scheme| strip_caseless(value, scheme))
+        .unwrap_or(value);
+    let length = value.find(['"', '\'', '\n', '\r']).unwrap_or(value.len());
+    let start = rest.len() - value.len();
+    (length > 0 && !value.to_ascii_lowercase().starts_with("bearer "))
+        .then_some(start..start + length)
+}
+
+/// `scheme://user:PASSWORD@host`, and a long token in the user's place. Also the webhooks whose
+/// path is the secret.
+fn url_password(rest: &str) -> Option<Range<usize>> {
+    let scheme =
+        rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b)).count();
+    let after = rest.get(scheme..)?.strip_prefix("://")?;
+    if scheme == 0 {
+        return None;
+    }
+    let start = scheme + 3;
+    for hook in ["hooks.slack.com/services/", "discord.com/api/webhooks/"] {
+        if let Some(path) = after.strip_prefix(hook) {
+            let length = path.bytes().take_while(|b| !ends_value(*b)).count();
+            return Some(start + hook.len()..start + hook.len() + length);
+        }
+    }
+    let authority = after.find(['/', ' ', '"', '\'', '\n', '?', '#']).unwrap_or(after.len());
+    let user_info = after.get(..after.get(..authority)?.rfind('@')?)?;
+    match user_info.split_once(':') {
+        Some((user, password)) if !password.is_empty() => {
+            let at = start + user.len() + 1;
+            Some(at..at + password.len())
+        }
+        _ => (user_info.len() >= 16).then_some(start..start + user_info.len()),
+    }
+}
+
+/// `curl -u name:PASSWORD`, `sshpass -p PASSWORD`, `mysql -pPASSWORD`.
+fn login_flag(rest: &str) -> Option<Range<usize>> {
+    if let Some(after) = rest.strip_prefix("-u ").or_else(|| rest.strip_prefix("--user ")) {
+        let value = after.trim_start_matches([' ', '"', '\'']);
+        let length = value.bytes().take_while(|b| !ends_value(*b)).count();
+        let (name, password) = value.get(..length)?.split_once(':')?;
+        let at = rest.len() - value.len() + name.len() + 1;
+        return (!password.is_empty()).then_some(at..at + password.len());
+    }
+    if let Some(after) = rest.strip_prefix("sshpass -p") {
+        let value = after.trim_start_matches([' ', '"', '\'']);
+        let start = rest.len() - value.len();
+        return Some(start..start + value.bytes().take_while(|b| !ends_value(*b)).count());
+    }
+    if ["mysql ", "mysqldump ", "mysqladmin ", "mariadb "].iter().any(|name| rest.starts_with(name))
+    {
+        let line = rest.get(..rest.find(['\n', '|', ';']).unwrap_or(rest.len()))?;
+        let at = line.find(" -p")? + 3;
+        let value = line.get(at..)?;
+        return Some(at..at + value.bytes().take_while(|b| !ends_value(*b)).count());
+    }
+    None
+}
+
+/// Names whose values are secret, alone or at the end of a longer name (`DB_PASSWORD`).
+const SECRET_NAMES: [&str; 24] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "api_key",
+    "apikey",
+    "access_key",
+    "accesskey",
+    "secret_key",
+    "secretkey",
+    "private_key",
+    "privatekey",
+    "auth_key",
+    "account_key",
+    "accountkey",
+    "client_secret",
+    "credential",
+    "credentials",
+    "session_key",
+    "encryption_key",
+    "signing_key",
+    "authtoken",
+];
+
+/// `NAME=value`, `--name value`, `"name": "value"`, `name: value`.
+fn assignment(rest: &str) -> Option<Range<usize>> {
+    let dashes = rest.bytes().take_while(|b| *b == b'-').count();
+    let name_length = rest
+        .bytes()
+        .skip(dashes)
+        .take_while(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-')
+        .count();
+    let end = dashes + name_length;
+    let name = rest.get(dashes..end)?.to_ascii_lowercase().replace('-', "_");
+    let secret = SECRET_NAMES.iter().any(|known| {
+        name.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+    }) || name.ends_with("password")
+        || name.ends_with("secret");
+    if !secret {
+        return None;
+    }
+    let after = rest.get(end..)?;
+    // A quoted name closes its quote first: `"password": "…"`, also inside an escaped string.
+    let unquoted = after.trim_start_matches(['\\', '"', '\'']);
+    let quoted_name = unquoted.len() < after.len();
+    let spaced = unquoted.trim_start_matches(' ');
+    let flag = dashes > 0 || quoted_name;
+    let (value, sure) = match spaced.chars().next() {
+        Some('=') => (spaced.get(1..)?, true),
+        Some(':') => (spaced.get(1..)?, flag),
+        Some(_) if dashes > 0 && spaced.len() < unquoted.len() => (spaced, true),
+        Some(_) if name == "password" && spaced.len() < unquoted.len() => (spaced, false),
+        _ => return None,
+    };
+    let value = value.trim_start_matches(' ');
+    let opened = value.trim_start_matches('\\');
+    let quote = opened.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let (start, length) = match quote {
+        Some(quote) => {
+            let inner = opened.get(1..)?;
+            (rest.len() - inner.len(), inner.find([quote, '\n', '\\']).unwrap_or(inner.len()))
+        }
+        None => {
+            let length = value.bytes().take_while(|b| !ends_value(*b)).count();
+            (rest.len() - value.len(), length)
+        }
+    };
+    let text = rest.get(start..start + length)?;
+    // In prose ("unexpected token: foo") only what looks like a secret is one. A reference to a
+    // variable is none.
+    let looks = text.len() >= 6 && text.bytes().any(|b| b.is_ascii_digit());
+    let reference = text.starts_with('$') || text.starts_with("{{") || text.starts_with(MARK);
+    (length > 0 && !reference && (sure || quote.is_some() || looks))
+        .then_some(start..start + length)
+}
+
+fn is_key_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"_-.=/+".contains(&b)
+}
+
+fn ends_value(b: u8) -> bool {
+    b.is_ascii_whitespace() || b"\"'`&|;,<>()[]{}\\".contains(&b)
+}
+
+fn strip_caseless<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| text.get(prefix.len()..)).flatten()
+}
+
+/// The text behind a word that ends there.
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let rest = strip_caseless(text, word)?;
+    let goes_on = rest.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (!goes_on).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text with the secret in angle brackets.
+    const SECRETS: [&str; 46] = [
+        "curl -H 'Authorization: Bearer <sk-test-FAKE0123456789abcdef>'",
+        "authorization: bearer <abcdef123456>",
+        "Authorization: Basic <dXNlcjpwYXNzd29yZA==>",
+        "x-api-key: <k3yk3yk3yk3y>",
+        "Cookie: <session=abcd1234; theme=dark>",
+        "export OPENAI_API_KEY=<abcdefghijklmnop>",
+        "key <sk-ant-api03-AbCd1234EfGh5678-xyz>",
+        "stripe <sk_live_51H8abcdefGHIJ>",
+        "hook <whsec_abcdefgh12345678>",
+        "git clone https://<ghp_16C7e42F292c6912E7710c838347Ae178B4a>@github.com/x/y",
+        "<github_pat_11ABCDEFG0abcdefghij_klmnop>",
+        "<gho_16C7e42F292c6912E7710c838347Ae178B4a>",
+        "<glpat-ABCdef1234567890abcd>",
+        "slack <xoxb-123456789012-abcdefGHIJ>",
+        "<xapp-1-A012345-678-abcdef>",
+        "aws <AKIAIOSFODNN7EXAMPLE> ok",
+        "AWS_SECRET_ACCESS_KEY=<wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY>",
+        "google <AIzaSyA1234567890abcdefghijklmnopqrstuv>",
+        "<ya29.a0AfH6SMBx1234567890abcdef>",
+        "<npm_abcdefghijklmnopqrstuvwxyz0123456789>",
+        "<pypi-AgEIcHlwaS5vcmcCJDEyMzQ1Njc4OTAxMjM0>",
+        "<dckr_pat_abcdEFGH1234ijklMNOP>",
+        "<hf_abcdefghijklmnopqrst1234>",
+        "<SG.abcdefghij1234567890.klmnopqrstuv>",
+        "<shpat_0123456789abcdef0123456789abcdef>",
+        "<dop_v1_0123456789abcdef0123456789abcdef>",
+        "<eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_123>",
+        "postgres://admin:<hunter2>@db.local:5432/x",
+        "redis://:<p4ss>@cache",
+        "mysql -u root -p<hunter2> shop",
+        "sshpass -p '<hunter2>' ssh host",
+        "curl -u bob:<hunter2> http://x",
+        "tool --password <hunter2> --verbose",
+        "tool --api-key=<zzzz>",
+        "DB_PASSWORD=\"<correct horse battery>\" make",
+        "{\"password\": \"<hunter2>\"}",
+        "{\\\"client_secret\\\": \\\"<abc>\\\"}",
+        "password: <hunter2>",
+        "https://api.example.com/v1?api_key=<abcdef>&x=1",
+        "https://hooks.slack.com/services/<T000/B000/XXXX>",
+        "DefaultEndpointsProtocol=https;AccountKey=<abcd1234+/==>;x",
+        "<-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----->\nafter",
+        "<-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl, cut off>",
+        "GITHUB_TOKEN=<abc>",
+        "machine h login bob password <s3cr3tpw>",
+        "<hvs.CAESIJ1234567890abcdefghij>",
+    ];
+
+    #[test]
+    fn secrets_go_and_the_rest_stays() {
+        for case in SECRETS {
+            let text = case.replace(['<', '>'], "");
+            let (before, rest) = case.split_once('<').unwrap();
+            let (_, after) = rest.split_once('>').unwrap();
+            let expected = format!("{before}{MARK}{after}");
+            assert_eq!(Redactor::default().text(&text), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for text in [
+            "Unexpected token: identifier",
+            "SyntaxError: Unexpected token ';'",
+            "commit 9f99b61ba6274cde98567e07b84da7b2deadbeef",
+            "src/auth/password.ts:12",
+            "session 9f99b61b-a627-4cde-9856-7e07b84da7b2",
+            "sk-learn-is-a-library-name",
+            "the password field is empty",
+            "npm_config_cache and hf_hub",
+            "PASSWORD=$DB_PASSWORD",
+            "http://127.0.0.1:9/health",
+            "git@github.com:x/y.git",
+            "toolu_000102 tokens: 1020",
+            "Schlüssel 🦀 und Ähnliches",
+        ] {
+            assert_eq!(Redactor::default().text(text), text);
+        }
+    }
+
+    #[test]
+    fn a_project_may_add_patterns() {
+        let redactor = Redactor::new(&["CUST-[0-9]+".into()]);
+        assert_eq!(redactor.text("for CUST-1234"), format!("for {MARK}"));
+    }
+}

@@ -1,0 +1,213 @@
+//! What the client's transcript says: context in use, files in context, tokens spent, how an agent
+//! ended. The format is internal to the client, so everything here is a guess that may come back
+//! empty, and only lines that contain a wanted key are parsed at all.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use memchr::memmem;
+
+use crate::books::metrics::{Cost, Tokens};
+use crate::facts::{files, tail};
+use crate::json::Object;
+
+/// An agent's transcript is read from its end, this far.
+const AGENT_TAIL: u64 = 1 << 20;
+/// Tokens are summed over this much of a transcript.
+const COST_TAIL: u64 = 64 << 20;
+const FIRST_LINES: u64 = 64 << 10;
+const FILES: usize = 200;
+
+/// What is in the model's context, since the last compaction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InContext {
+    pub tokens: Option<u64>,
+    /// Newest first, absolute as the client wrote them.
+    pub files: Vec<String>,
+}
+
+/// How an agent worked and ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentWork {
+    pub files: Vec<String>,
+    pub reads: u64,
+    pub ended_in_api_error: bool,
+}
+
+pub fn in_context(path: &Path) -> InContext {
+    let mut found = InContext::default();
+    let mut calls = Calls::default();
+    let Some(file) = files::open(path) else { return found };
+    tail::lines(&file, u64::MAX, |line| {
+        if has(line, b"compact_boundary") && is_boundary(line) {
+            found.tokens = found.tokens.or_else(|| post_tokens(line));
+            return ControlFlow::Break(());
+        }
+        if found.tokens.is_none() && has(line, b"\"usage\"") {
+            found.tokens = context_tokens(line);
+        }
+        calls.line(line);
+        ControlFlow::Continue(())
+    });
+    found.files = calls.files;
+    found
+}
+
+pub fn agent_work(path: &Path) -> AgentWork {
+    let mut calls = Calls::default();
+    let mut ended = None;
+    let Some(file) = files::open(path) else { return AgentWork::default() };
+    tail::lines(&file, AGENT_TAIL, |line| {
+        if ended.is_none() && has(line, b"\"assistant\"") {
+            ended = api_error(line);
+        }
+        calls.line(line);
+        ControlFlow::Continue(())
+    });
+    AgentWork {
+        files: calls.files,
+        reads: calls.reads,
+        ended_in_api_error: ended.unwrap_or_default(),
+    }
+}
+
+/// Tokens and dollars of a whole session, as far as its lines say.
+pub fn cost(path: &Path) -> Cost {
+    let Some(file) = files::open(path) else { return Cost::default() };
+    let mut tokens = Tokens::default();
+    let mut messages = BTreeSet::new();
+    let mut usd = None;
+    tail::lines(&file, COST_TAIL, |line| {
+        if has(line, b"\"costUSD\"")
+            && let Some(dollars) = Object::parse(line).ok().and_then(|line| line.float("costUSD"))
+        {
+            *usd.get_or_insert(0.0) += dollars;
+        }
+        if has(line, b"\"usage\"")
+            && let Some((id, usage)) = usage(line)
+            // One response is several lines with the same usage, the last one complete.
+            && messages.insert(id)
+        {
+            tokens.input += usage.input;
+            tokens.output += usage.output;
+            tokens.cache_creation += usage.cache_creation;
+            tokens.cache_read += usage.cache_read;
+        }
+        ControlFlow::Continue(())
+    });
+    Cost { tokens: (!messages.is_empty()).then_some(tokens), usd }
+}
+
+/// The session that a forked transcript was copied from: its first lines still carry that id.
+pub fn fork_parent(path: &Path, own_id: &str) -> Option<String> {
+    let head = files::head(path, FIRST_LINES)?;
+    let lines = head.split(|byte| *byte == b'\n').filter_map(|line| Object::parse(line).ok());
+    lines.flat_map(|line| ids(&line)).find(|id| id != own_id)
+}
+
+fn ids(line: &Object) -> Vec<String> {
+    let forked = line.object("forkedFrom").and_then(|from| from.word("sessionId"));
+    forked.into_iter().chain(line.word("sessionId")).collect()
+}
+
+/// File calls, collected from the end: a result is seen before the call that it answers.
+#[derive(Default)]
+struct Calls {
+    confirmed: BTreeSet<String>,
+    files: Vec<String>,
+    reads: u64,
+}
+
+impl Calls {
+    fn line(&mut self, line: &[u8]) {
+        if has(line, b"\"tool_result\"") {
+            self.results(line);
+        } else if has(line, b"\"tool_use\"") && has(line, b"_path\"") {
+            self.uses(line);
+        }
+    }
+
+    fn results(&mut self, line: &[u8]) {
+        for block in blocks(line) {
+            if block.word("type").as_deref() == Some("tool_result")
+                && !block.flag("is_error")
+                && let Some(id) = block.word("tool_use_id")
+            {
+                self.confirmed.insert(id);
+            }
+        }
+    }
+
+    fn uses(&mut self, line: &[u8]) {
+        for block in blocks(line) {
+            let Some(name) = block.word("name") else { continue };
+            let key = match name.as_str() {
+                "Read" | "Edit" | "Write" | "MultiEdit" => "file_path",
+                "NotebookEdit" => "notebook_path",
+                _ => continue,
+            };
+            let path = block.object("input").and_then(|input| input.word(key));
+            let confirmed = block.word("id").is_some_and(|id| self.confirmed.contains(&id));
+            if let Some(path) = path.filter(|_| confirmed) {
+                self.reads += u64::from(name == "Read");
+                if self.files.len() < FILES && !self.files.contains(&path) {
+                    self.files.push(path);
+                }
+            }
+        }
+    }
+}
+
+fn has(line: &[u8], needle: &[u8]) -> bool {
+    memmem::find(line, needle).is_some()
+}
+
+fn blocks(line: &[u8]) -> Vec<Object<'_>> {
+    let message = Object::parse(line).ok().and_then(|line| line.object("message"));
+    message.and_then(|message| message.objects("content")).unwrap_or_default()
+}
+
+fn is_boundary(line: &[u8]) -> bool {
+    Object::parse(line).is_ok_and(|line| {
+        line.word("type").as_deref() == Some("system")
+            && line.word("subtype").as_deref() == Some("compact_boundary")
+            && !line.flag("isSidechain")
+    })
+}
+
+fn post_tokens(line: &[u8]) -> Option<u64> {
+    Object::parse(line).ok()?.object("compactMetadata")?.number("postTokens")
+}
+
+fn context_tokens(line: &[u8]) -> Option<u64> {
+    let (_, usage) = usage(line)?;
+    Some(usage.input + usage.output + usage.cache_creation + usage.cache_read)
+}
+
+/// The message id and usage of a real assistant line of the main thread.
+fn usage(line: &[u8]) -> Option<(String, Tokens)> {
+    let line = Object::parse(line).ok()?;
+    let message = line.object("message")?;
+    let real = line.word("type").as_deref() == Some("assistant")
+        && !line.flag("isSidechain")
+        && message.word("model").as_deref() != Some("<synthetic>");
+    if !real {
+        return None;
+    }
+    let usage = message.object("usage")?;
+    let count = |key: &str| usage.number(key).unwrap_or(0);
+    let tokens = Tokens {
+        input: count("input_tokens"),
+        output: count("output_tokens"),
+        cache_creation: count("cache_creation_input_tokens"),
+        cache_read: count("cache_read_input_tokens"),
+    };
+    Some((message.word("id")?, tokens))
+}
+
+/// Whether an assistant line is an error of the API; `None` if it is no assistant line.
+fn api_error(line: &[u8]) -> Option<bool> {
+    let line = Object::parse(line).ok()?;
+    (line.word("type").as_deref() == Some("assistant")).then(|| line.flag("isApiErrorMessage"))
+}

@@ -1,0 +1,147 @@
+//! Fetches what a hook asks for: documents from the store, facts from the world.
+
+use serde::de::DeserializeOwned;
+
+use crate::books::backup::Kept;
+use crate::books::live::Client;
+use crate::books::metrics::Metrics;
+use crate::error::Result;
+use crate::event::Event;
+use crate::facts::git::{self, Git};
+use crate::facts::{client, side_file, transcript};
+use crate::json::Object;
+use crate::process::Process;
+use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::Store;
+use crate::store::layout::{Doc, Room};
+
+/// Facts that belong to the moment when an event came; a spooled event brings its own.
+pub struct Moment {
+    pub client: Client,
+    pub git: Git,
+}
+
+impl Moment {
+    pub fn now(process: &Process, context: &Context) -> Self {
+        Self { client: process.client(), git: git::read(context.root.as_ref()) }
+    }
+}
+
+/// Answers one question.
+pub fn answer(
+    ask: Ask,
+    snapshot: &mut Snapshot,
+    event: &Event,
+    store: &mut Store,
+    process: &Process,
+    context: &Context,
+    moment: Option<&Moment>,
+) -> Result<()> {
+    match &ask {
+        Ask::Live => {
+            let live = store.load(&Doc::live(&event.session_id), json)?;
+            snapshot.lives.extend(live.map(|live| (event.session_id.clone(), live)));
+        }
+        Ask::AllLive => all_live(snapshot, store)?,
+        Ask::Active => snapshot.active = store.load(&Doc::Active, json)?,
+        Ask::Current => snapshot.current = store.load(&Doc::Current, json)?,
+        Ask::Result(id) => {
+            if !snapshot.results.contains_key(id) {
+                let result = store.load(&Doc::result(id), json)?;
+                snapshot.results.extend(result.map(|result| (id.clone(), result)));
+            }
+        }
+        Ask::AllResults => all_results(snapshot, store)?,
+        Ask::Synthesis => snapshot.synthesis = store.load(&Doc::Synthesis, json)?,
+        Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
+        Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
+        Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
+        Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
+        Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
+        Ask::Notices => snapshot.notices = store.load(&Doc::Notices, json)?,
+        Ask::Backups => snapshot.backups = backups(store)?,
+        Ask::Git => {
+            snapshot.git = match moment {
+                Some(moment) => moment.git.clone(),
+                None => git::read(context.root.as_ref()),
+            }
+        }
+        Ask::Client => {
+            snapshot.client = moment.map_or_else(|| process.client(), |m| m.client.clone());
+        }
+        Ask::Gone => {
+            let gone =
+                |live: &&crate::books::live::Live| client::is_gone(&live.client, &context.host);
+            let ids = snapshot.lives.values().filter(gone).map(|live| live.session_id.clone());
+            snapshot.gone = ids.collect();
+        }
+        Ask::SideFile(path) => snapshot.side_file = side_file::read(path),
+        Ask::AgentWork(path) => snapshot.agent_work = transcript::agent_work(path),
+        Ask::InContext(path) => snapshot.in_context = transcript::in_context(path),
+        Ask::Cost { session_id, transcript: path } => {
+            snapshot.costs.insert(session_id.clone(), transcript::cost(path));
+        }
+        Ask::ForkParent(path) => {
+            snapshot.fork_parent = transcript::fork_parent(path, &event.session_id);
+        }
+    }
+    snapshot.asked.push(ask);
+    Ok(())
+}
+
+/// A document that is a JSON object of this type.
+pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> {
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
+
+fn text(bytes: &[u8]) -> std::result::Result<String, String> {
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+pub fn all_live(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
+    let known: Vec<Doc> = snapshot.lives.keys().map(|id| Doc::live(id)).collect();
+    for stem in stems(store, Room::Live)? {
+        let doc = Doc::Live(stem);
+        if known.contains(&doc) {
+            continue;
+        }
+        let live: Option<crate::books::live::Live> = store.load(&doc, json)?;
+        snapshot.lives.extend(live.map(|live| (live.session_id.clone(), live)));
+    }
+    Ok(())
+}
+
+fn all_results(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
+    let known: Vec<Doc> = snapshot.results.keys().map(|id| Doc::result(id)).collect();
+    for stem in stems(store, Room::Results)? {
+        let is_synthesis = stem.as_str() == "synthesis";
+        let doc = Doc::Result(stem);
+        if is_synthesis || known.contains(&doc) {
+            continue;
+        }
+        let result: Option<crate::books::result::AgentResult> = store.load(&doc, json)?;
+        snapshot.results.extend(result.map(|result| (result.agent_id.clone(), result)));
+    }
+    Ok(())
+}
+
+fn stems(store: &mut Store, room: Room) -> Result<Vec<crate::id::FileStem>> {
+    let names = store.names(room)?;
+    Ok(names.iter().filter_map(|name| crate::id::FileStem::of_file(name)).collect())
+}
+
+/// All backups, oldest first, with their owners.
+pub fn backups(store: &mut Store) -> Result<Vec<Kept>> {
+    let owner = |bytes: &[u8]| {
+        let backup = Object::parse(bytes).map_err(|error| error.to_string())?;
+        Ok(backup.text("session_id").unwrap_or_default())
+    };
+    let mut kept = Vec::new();
+    for file in store.names(Room::Compaction)? {
+        if file.starts_with("backup_") {
+            let session_id = store.load(&Doc::Backup(file.clone()), owner)?;
+            kept.extend(session_id.map(|session_id| Kept { file, session_id }));
+        }
+    }
+    Ok(kept)
+}

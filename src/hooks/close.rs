@@ -1,0 +1,85 @@
+//! The end of a session: SessionEnd, or the next SessionStart for one whose client is gone.
+//!
+//! Metrics first, then results, then errors, then the record itself: a kill in between leaves the
+//! record, and whoever finds it does the rest again with the same outcome.
+
+use crate::books::errors::Errors;
+use crate::books::live::Live;
+use crate::books::metrics::{Entry, Metrics};
+use crate::books::result::{AgentResult, LOST};
+use crate::plan::{Change, Plan};
+use crate::snapshot::{Context, Snapshot};
+use crate::store::layout::Doc;
+
+/// Closes one session or several, in one go.
+pub struct Closing {
+    metrics: Metrics,
+    errors: Option<Errors>,
+    too_old: Vec<String>,
+    measured: bool,
+    lost: Vec<AgentResult>,
+    closed: Vec<String>,
+}
+
+impl Closing {
+    pub fn new(snapshot: &Snapshot) -> Self {
+        Self {
+            metrics: snapshot.metrics.clone().unwrap_or_default(),
+            errors: snapshot.errors.clone(),
+            too_old: Vec::new(),
+            measured: false,
+            lost: Vec::new(),
+            closed: Vec::new(),
+        }
+    }
+
+    pub fn session(&mut self, live: &Live, ended: &str, snapshot: &Snapshot, context: &Context) {
+        let mut live = live.clone();
+        for agent in std::mem::take(&mut live.agents) {
+            live.agents_failed += 1;
+            self.lost.push(AgentResult::of(agent, LOST, context.now));
+        }
+        // An error whose hook was killed before it came to the record is counted now.
+        if let Some(errors) = &self.errors {
+            let tally = errors.tally(&live.session_id);
+            live.errors_encountered = live.errors_encountered.max(tally.total);
+            live.errors_recovered = live.errors_recovered.max(tally.recovered);
+        }
+        if live.worked {
+            let cost = snapshot.costs.get(&live.session_id).copied().unwrap_or_default();
+            let entry = Entry::of(&live, ended, cost, context.now);
+            self.too_old.extend(self.metrics.put(entry));
+            self.measured = true;
+        }
+        if let Some(errors) = &mut self.errors {
+            errors.clear(&live.session_id);
+        }
+        self.closed.push(live.session_id);
+    }
+
+    /// `others`: whether sessions stay live.
+    pub fn finish(self, plan: &mut Plan, others: bool) {
+        if !self.too_old.is_empty() {
+            plan.changes.push(Change::Archive(self.too_old));
+        }
+        if self.measured {
+            plan.changes.push(Change::Put(Doc::Metrics, self.metrics.to_bytes()));
+        }
+        for result in &self.lost {
+            plan.put(Doc::result(&result.agent_id), result);
+        }
+        let alone = !others && self.closed.len() == 1;
+        for session_id in &self.closed {
+            let session_id = session_id.clone();
+            plan.changes.push(Change::ArchiveResults { session_id, alone });
+        }
+        match self.errors {
+            Some(errors) if errors.is_empty() => plan.changes.push(Change::Remove(Doc::Errors)),
+            Some(errors) => plan.put(Doc::Errors, &errors),
+            None => {}
+        }
+        for session_id in &self.closed {
+            plan.changes.push(Change::Remove(Doc::live(session_id)));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What most hooks do: take the session's record (or open one), change it, put it back, and derive
+//! the copies anew.
+
+use crate::books::active::Active;
+use crate::books::current::{Current, latest};
+use crate::books::live::{HOOKS_VERSION, Live};
+use crate::event::{Event, Kind};
+use crate::plan::{Change, Plan};
+use crate::snapshot::{Ask, COPIES, Context, Snapshot};
+use crate::store::layout::Doc;
+
+/// What has to be known to take or open the session's record.
+pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
+    let mut asks = vec![Ask::Live];
+    if snapshot.has(&Ask::Live) && snapshot.own(event).is_none() {
+        asks.extend([Ask::Git, Ask::Client]);
+        // A startup has a new id; everything else may go on with a session that was closed.
+        if event.kind != Kind::SessionStart || source(event) != "startup" {
+            asks.push(Ask::Metrics);
+        }
+    }
+    asks
+}
+
+/// The same, and the copies too.
+pub fn asks_with_copies(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
+    let mut asks = asks(event, snapshot);
+    asks.extend(COPIES);
+    asks
+}
+
+pub fn source(event: &Event) -> String {
+    event.text("source").unwrap_or_else(|| "unknown".into())
+}
+
+/// The session's record, or a new one: an event for an unknown or closed id opens it.
+pub fn take(event: &Event, snapshot: &Snapshot, context: &Context) -> Live {
+    if let Some(live) = snapshot.own(event) {
+        return live.clone();
+    }
+    let mut live = Live {
+        session_id: event.session_id.clone(),
+        started: context.spelled(),
+        git_branch: snapshot.git.branch.clone(),
+        git_commit_start: snapshot.git.commit.clone(),
+        working_directory: event.text("cwd").unwrap_or_else(|| context.root.clone()),
+        hooks_version: HOOKS_VERSION.into(),
+        source: source(event),
+        client: snapshot.client.clone(),
+        transcript_path: event.text("transcript_path"),
+        last_seen: context.spelled(),
+        ..Live::default()
+    };
+    let closed = snapshot.metrics.as_ref().and_then(|metrics| metrics.find(&live.session_id));
+    if let Some(entry) = closed {
+        entry.reopen(&mut live);
+    }
+    live
+}
+
+/// Puts the record back, then the copies that depend on it.
+pub fn put(plan: &mut Plan, snapshot: &Snapshot, live: &Live) {
+    plan.put(Doc::live(&live.session_id), live);
+    if snapshot.has(&Ask::AllLive) {
+        let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
+        put_copies(plan, snapshot, others.chain(std::iter::once(live)));
+    }
+}
+
+/// `active.json` and `current.json`, as these live records make them.
+pub fn put_copies<'a>(
+    plan: &mut Plan,
+    snapshot: &Snapshot,
+    lives: impl Iterator<Item = &'a Live> + Clone,
+) {
+    let active = Active::of(lives.clone(), snapshot.active.as_ref());
+    if snapshot.active.is_some() || active.total_spawned > 0 || !active.agents.is_empty() {
+        plan.put(Doc::Active, &active);
+    }
+    match latest(lives) {
+        Some(live) => plan.put(Doc::Current, &Current::of(live, snapshot.current.as_ref())),
+        None => plan.changes.push(Change::Remove(Doc::Current)),
+    }
+}

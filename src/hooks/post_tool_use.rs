@@ -1,0 +1,192 @@
+//! PostToolUse, wired for every tool: files that were modified, errors that recovered, agents that
+//! are known by their call, and that somebody is alive. The usual call has nothing to record: it
+//! reads the live record and writes `last_seen` once a minute.
+
+use serde_json::Value;
+
+use crate::books::agent::Call;
+use crate::books::live::Live;
+use crate::books::result::AgentResult;
+use crate::event::Event;
+use crate::facts::{side_file, target};
+use crate::plan::Plan;
+use crate::snapshot::{Ask, COPIES, Context, Snapshot};
+use crate::store::layout::Doc;
+use crate::time;
+
+use super::{desk, pre_tool_use, subagent_stop, tell};
+
+const LAST_SEEN_SECONDS: u64 = 60;
+
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
+    let mut asks = desk::asks(event, snapshot);
+    let Some(live) = snapshot.own(event) else {
+        asks.extend(COPIES);
+        return asks;
+    };
+    if modified(event, context).is_some_and(|file| !live.files_modified.contains(&file)) {
+        asks.extend(COPIES);
+    }
+    if recovered(event, live, context).is_some() {
+        asks.push(Ask::Errors);
+        asks.extend(COPIES);
+    }
+    if let Some(id) = linked(event) {
+        asks.extend(COPIES);
+        asks.push(Ask::Result(id.clone()));
+        asks.push(Ask::Synthesis);
+        if tell::is_due(live) {
+            asks.extend(tell::asks(&event.session_id, snapshot));
+        }
+    }
+    asks.extend(nameless(event, live));
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    let mut plan = Plan::default();
+    let mut live = desk::take(event, snapshot, context);
+    let mut news = Vec::new();
+    if !live.worked || time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
+        live.last_seen = context.spelled();
+        live.worked = true;
+        news.push("seen".to_owned());
+    }
+    if let Some(file) = modified(event, context) {
+        news.push(format!("modified {file}"));
+        live.add_file(file);
+    }
+    if let (Some(target), Some(errors)) = (recovered(event, &live, context), &snapshot.errors) {
+        let mut errors = errors.clone();
+        errors.recover(&event.session_id, &target);
+        let tally = errors.tally(&event.session_id);
+        live.errors_recovered = live.errors_recovered.max(tally.recovered);
+        live.errors_escalated = tally.escalated;
+        live.close_target(&target);
+        plan.put(Doc::Errors, &errors);
+        news.push(format!("recovered: {target}"));
+    }
+    if let Some(id) = event.agent_id.as_deref()
+        && let Some(agent) = live.agent_mut(id)
+    {
+        if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
+            agent.last_seen = context.spelled();
+            news.push(format!("agent {id} seen"));
+        }
+        if let Some(side) = snapshot.side_file.as_ref().filter(|_| agent.task.is_none()) {
+            agent.task = side.description.as_ref().map(|task| context.redact.text(task));
+            agent.tool_use_id = agent.tool_use_id.take().or_else(|| side.tool_use_id.clone());
+            agent.background = agent.background.or(side.background);
+        }
+    }
+    if let Some(id) = linked(event) {
+        news.push(format!("agent {id} is known"));
+        link(&mut plan, &mut live, event, &id, snapshot, context);
+    }
+    plan.outcome = if news.is_empty() { "nothing to record".into() } else { news.join(", ") };
+    desk::put(&mut plan, snapshot, &live);
+    plan
+}
+
+/// The file that an edit changed, as the project sees it.
+fn modified(event: &Event, context: &Context) -> Option<String> {
+    let key = match event.tool_name().as_str() {
+        "Edit" | "Write" | "MultiEdit" => "file_path",
+        "NotebookEdit" => "notebook_path",
+        _ => return None,
+    };
+    event.tool_input().word(key).map(|path| context.relative(&path))
+}
+
+/// The target that failed before and has just succeeded.
+fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
+    if live.open_targets.is_empty() {
+        return None;
+    }
+    let target =
+        target::of(&event.tool_name(), &event.tool_input(), &context.root, &context.redact);
+    live.open_targets.contains(&target).then_some(target)
+}
+
+/// The agent that an `Agent` call has just named.
+fn linked(event: &Event) -> Option<String> {
+    if event.is_agent_tool() { event.tool_response().word("agentId") } else { None }
+}
+
+/// A running agent whose task nobody has named yet; its side file may exist by now.
+fn nameless(event: &Event, live: &Live) -> Option<Ask> {
+    let id = event.agent_id.as_deref()?;
+    live.agent(id).filter(|agent| agent.task.is_none())?;
+    side_file::path(&event.text("transcript_path")?, id).map(Ask::SideFile)
+}
+
+/// The call and the agent belong together: the agent's task is certain now, whether it still runs,
+/// has ended or has not been seen to start.
+fn link(
+    plan: &mut Plan,
+    live: &mut Live,
+    event: &Event,
+    id: &str,
+    snapshot: &Snapshot,
+    context: &Context,
+) {
+    let response = event.tool_response();
+    let task = pre_tool_use::task(event, context);
+    let tool_use_id = event.text("tool_use_id");
+    let background = response.word("status").map(|status| status == "async_launched");
+    if let Some(call) = &tool_use_id {
+        live.drop_call(call);
+    }
+    let result = snapshot.results.get(id).filter(|was| was.session_id == live.session_id);
+    if let Some(agent) = live.agent_mut(id) {
+        agent.task = task.or(agent.task.take());
+        agent.tool_use_id = tool_use_id;
+        agent.background = background;
+    } else if let Some(result) = result {
+        let mut result = result.clone();
+        result.task = task.clone().or(result.task);
+        result.tool_use_id = tool_use_id;
+        result.background = background;
+        complete(&mut result, event);
+        plan.put(Doc::result(id), &result);
+        if let (Some(task), Some(synthesis)) = (&task, &snapshot.synthesis)
+            && synthesis.session_id == live.session_id
+        {
+            let mut synthesis = synthesis.clone();
+            synthesis.name_task(id, task);
+            plan.put(Doc::Synthesis, &synthesis);
+        }
+    } else {
+        live.add_call(Call {
+            tool_use_id: tool_use_id.unwrap_or_default(),
+            kind: response.word("agentType"),
+            task,
+            background,
+            agent_id: Some(id.to_owned()),
+            ..Call::default()
+        });
+    }
+    if tell::is_due(live) {
+        let mut synthesis = subagent_stop::synthesis(live, snapshot, &[], context);
+        if let Some(task) = pre_tool_use::task(event, context) {
+            synthesis.name_task(id, &task);
+        }
+        plan.reply.context = tell::tell(live, &synthesis);
+    }
+}
+
+/// What the call's answer says about the agent's work.
+fn complete(result: &mut AgentResult, event: &Event) {
+    let response = event.tool_response();
+    let reads = response.object("toolStats").and_then(|stats| stats.number("readCount"));
+    result.metrics.files_read = result.metrics.files_read.max(reads.unwrap_or(0));
+    for (key, name) in [
+        ("totalToolUseCount", "tool_uses"),
+        ("totalTokens", "tokens"),
+        ("totalDurationMs", "duration_ms"),
+    ] {
+        if let Some(number) = response.number(key) {
+            result.metrics.extra.insert(name.into(), Value::from(number));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! PostToolUseFailure: a failure is classified, recorded, and the model told whether a retry makes
+//! sense. A user's interrupt is no failure.
+
+use crate::books::clip_block;
+use crate::books::errors::{Class, ESCALATED, Failure, LOGGED, PENDING, QUEUED, Record};
+use crate::books::live::Live;
+use crate::books::queue::Item;
+use crate::event::Event;
+use crate::facts::{classify, target};
+use crate::plan::Plan;
+use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::layout::Doc;
+use crate::time;
+
+use super::desk;
+
+pub const LONGEST_MESSAGE: usize = 500;
+
+pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+    if event.fields.flag("is_interrupt") {
+        return Vec::new();
+    }
+    let mut asks = desk::asks_with_copies(event, snapshot);
+    asks.push(Ask::Errors);
+    if class(event) == Class::Syntax {
+        asks.push(Ask::Queue);
+    }
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    if event.fields.flag("is_interrupt") {
+        return Plan::because("a user's interrupt is no error");
+    }
+    let mut live = desk::take(event, snapshot, context);
+    if let (true, Some(call)) = (event.is_agent_tool(), event.text("tool_use_id")) {
+        live.drop_call(&call);
+    }
+    let failure = failure(event, context);
+    record(failure, live, snapshot, context)
+}
+
+/// Takes a failure into the books. StopFailure comes here too.
+pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &Context) -> Plan {
+    let mut errors = snapshot.errors.clone().unwrap_or_default();
+    let place = classify::place(&failure.message);
+    let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
+        return Plan::because("this call was counted already");
+    };
+    let mut plan = Plan::because(format!("{}: {}", record.classification, record.status));
+    // The item first: an error that says `queued` must have one, even after a kill.
+    let item = match record.status.as_str() {
+        QUEUED => enqueue(&mut plan, &mut live, &record, place, snapshot, context),
+        _ => None,
+    };
+    plan.put(Doc::Errors, &errors);
+    let tally = errors.tally(&live.session_id);
+    live.errors_encountered = live.errors_encountered.max(tally.total);
+    live.errors_recovered = live.errors_recovered.max(tally.recovered);
+    live.errors_escalated = tally.escalated;
+    live.open_target(&record.target);
+    live.worked = true;
+    live.last_seen = context.spelled();
+    desk::put(&mut plan, snapshot, &live);
+    plan.reply.context = advice(&record, item.as_deref(), context);
+    if record.status == ESCALATED {
+        plan.reply.tell_user(&escalation(&record));
+    }
+    plan
+}
+
+fn class(event: &Event) -> Class {
+    let command = event.tool_input().word("command");
+    classify::failure(&event.text("error").unwrap_or_default(), command.as_deref())
+}
+
+fn failure(event: &Event, context: &Context) -> Failure {
+    let message = event.text("error").unwrap_or_default();
+    let tool = event.tool_name();
+    let input = event.tool_input();
+    Failure {
+        class: class(event),
+        target: target::of(&tool, &input, &context.root, &context.redact),
+        tool,
+        message: clip_block(&context.redact.text(&message), LONGEST_MESSAGE),
+        context: target::context(&input, &context.root, &context.redact),
+        session_id: event.session_id.clone(),
+        agent_id: event.agent_id.clone(),
+        tool_use_id: event.text("tool_use_id"),
+        not_before: match class(event) {
+            Class::RateLimit => classify::retry_at(&message, context.now),
+            _ => None,
+        },
+    }
+}
+
+/// A syntax error is work, not something to try again.
+fn enqueue(
+    plan: &mut Plan,
+    live: &mut Live,
+    record: &Record,
+    place: Option<(String, u64)>,
+    snapshot: &Snapshot,
+    context: &Context,
+) -> Option<String> {
+    let mut queue = snapshot.queue.clone().unwrap_or_default();
+    let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
+    let file = file.map(|file| context.relative(&file));
+    let at = match (&file, line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        _ => record.target.clone(),
+    };
+    let added = queue.add(Item {
+        priority: "S1".into(),
+        title: format!("Fix the syntax error in {at}"),
+        description: record.message.clone(),
+        source: Some(record.fingerprint.clone()),
+        session_id: Some(live.session_id.clone()),
+        file,
+        line,
+        ..Item::default()
+    });
+    if !added {
+        return None;
+    }
+    live.issues_found += 1;
+    plan.put(Doc::Queue, &queue);
+    queue.items.last().map(|item| item.id.clone())
+}
+
+/// One or two sentences for the model; nothing where there is nothing to advise.
+fn advice(record: &Record, item: Option<&str>, context: &Context) -> Option<String> {
+    let class = record.classification.replace('_', " ");
+    let (n, max) = (record.retry_count, record.max_retries);
+    let class = if class == "unknown" { "unclassified".to_owned() } else { class };
+    let text = match record.status.as_str() {
+        PENDING => {
+            let at = record.next_retry.as_deref().unwrap_or_default();
+            let wait = time::seconds_between(&context.spelled(), at).unwrap_or(0);
+            let when = match wait {
+                0 => "now".to_owned(),
+                seconds => format!("in {} (after {at})", time::human(seconds)),
+            };
+            format!("{class} error, attempt {n} of {max}. A retry makes sense {when}.")
+        }
+        QUEUED => match item {
+            Some(id) => format!(
+                "syntax error. The same call fails again until the source is fixed; it is item {id} in \
+                 .claude/state/loop/work_queue.json."
+            ),
+            None => "syntax error. It is in the work queue already.".to_owned(),
+        },
+        ESCALATED if max == 0 => {
+            format!("{class} error. A retry does not help; a person is needed.")
+        }
+        ESCALATED => format!("{class} error, all {max} attempts used. A person is needed."),
+        LOGGED => return None,
+        _ => return None,
+    };
+    Some(format!("HookKeeper: {text}"))
+}
+
+pub fn escalation(record: &Record) -> String {
+    let class = record.classification.replace('_', " ");
+    let class = if class == "unknown" { "repeated".to_owned() } else { class };
+    let first = record.message.lines().find(|line| !line.starts_with("Exit code")).unwrap_or("");
+    let first = crate::books::clip(first, 160);
+    format!("HookKeeper: {} failed with a {class} error and needs you: {first}", record.target)
+}

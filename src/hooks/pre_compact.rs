@@ -1,0 +1,107 @@
+//! PreCompact: what must survive goes into a backup, and a few words go to the summariser.
+
+use serde_json::{Value, json};
+
+use crate::books::active::Active;
+use crate::books::backup::{Backup, Kept, Preserved, too_many};
+use crate::books::current::Current;
+use crate::books::live::{LastBackup, Live};
+use crate::event::Event;
+use crate::plan::{Change, Plan};
+use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::layout::Doc;
+use crate::time;
+
+use super::{desk, recall};
+
+const LONGEST_INSTRUCTIONS: usize = 200;
+
+pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+    if event.agent_id.is_some() {
+        return Vec::new();
+    }
+    let mut asks = desk::asks_with_copies(event, snapshot);
+    asks.extend([Ask::Queue, Ask::LoopState, Ask::Backups]);
+    asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    if event.agent_id.is_some() {
+        return Plan::because("a subagent's context, not the session's");
+    }
+    let mut live = desk::take(event, snapshot, context);
+    live.last_seen = context.spelled();
+    let backup = backup(event, &live, snapshot, context);
+    let mut plan = Plan::because("the same as the last backup");
+    let last = live.last_backup.as_ref().filter(|last| {
+        last.checksum == backup.checksum
+            && snapshot.backups.iter().any(|kept| kept.file == last.file)
+    });
+    if last.is_none() {
+        let file = free_name(snapshot, context);
+        plan.outcome = format!("backup in {file}");
+        let (session_id, checksum) = (live.session_id.clone(), backup.checksum.clone());
+        plan.put(Doc::Backup(file.clone()), &backup);
+        let mut kept = snapshot.backups.clone();
+        kept.push(Kept { file: file.clone(), session_id });
+        for old in too_many(&kept, context.settings.keep_backups) {
+            plan.changes.push(Change::Remove(Doc::Backup(old)));
+        }
+        live.last_backup = Some(LastBackup { file, checksum });
+    }
+    desk::put(&mut plan, snapshot, &live);
+    plan.reply.context = recall::for_summary(&live, snapshot);
+    plan
+}
+
+fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) -> Backup {
+    let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
+    let lives = others.chain(std::iter::once(live));
+    let value = |document: serde_json::Result<Value>| document.unwrap_or_default();
+    let mut backup = Backup {
+        timestamp: context.spelled(),
+        reason: reason(event, context),
+        preserved: Preserved {
+            loop_state: snapshot
+                .loop_state
+                .as_ref()
+                .map_or(Value::Null, |markdown| json!({"markdown": markdown})),
+            work_queue: value(serde_json::to_value(&snapshot.queue)),
+            active_agents: value(serde_json::to_value(Active::of(lives, snapshot.active.as_ref()))),
+            session: value(serde_json::to_value(Current::of(live, None))),
+            ..Preserved::default()
+        },
+        context_tokens_before: snapshot.in_context.tokens,
+        files_in_context: snapshot.in_context.files.iter().map(|f| context.relative(f)).collect(),
+        session_id: live.session_id.clone(),
+        ..Backup::default()
+    };
+    backup.checksum = backup.checksum();
+    backup
+}
+
+fn reason(event: &Event, context: &Context) -> String {
+    if event.text("trigger").as_deref() == Some("auto") {
+        return "context_limit_approaching".into();
+    }
+    match event.text("custom_instructions") {
+        Some(text) => {
+            let text = context.redact.text(&text);
+            format!("manual: {}", crate::books::clip(&text, LONGEST_INSTRUCTIONS))
+        }
+        None => "manual".into(),
+    }
+}
+
+/// A name of this millisecond, or of the next one that is free.
+fn free_name(snapshot: &Snapshot, context: &Context) -> String {
+    let mut at = context.now;
+    loop {
+        let name = format!("backup_{}.json", time::stamp(at));
+        if snapshot.backups.iter().all(|kept| kept.file != name) {
+            return name;
+        }
+        at += chrono::TimeDelta::milliseconds(1);
+    }
+}

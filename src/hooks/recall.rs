@@ -1,0 +1,166 @@
+//! What the model is given back: after a compaction all that matters, on resume and fork less, at
+//! a fresh start only what is unfinished. Facts, most important first, one line each; what is too
+//! long loses its end.
+
+use crate::books::errors::{ESCALATED, PENDING};
+use crate::books::live::Live;
+use crate::snapshot::{Context, Snapshot};
+use crate::time;
+
+use super::tell::plural;
+
+const ITEMS: usize = 15;
+const AGENTS: usize = 20;
+const ERRORS: usize = 8;
+const FILES: usize = 40;
+
+pub fn at_start(
+    source: &str,
+    live: &Live,
+    snapshot: &Snapshot,
+    context: &Context,
+) -> Option<String> {
+    let lines = match source {
+        "compact" => after_compaction(live, snapshot, context),
+        "resume" | "fork" => after_resume(live, snapshot, context),
+        _ => open_items(snapshot),
+    };
+    if lines.is_empty() {
+        return None;
+    }
+    let head = match source {
+        "compact" => "HookKeeper kept this session's books through the compaction:",
+        "resume" => "HookKeeper's books for this session:",
+        "fork" => "HookKeeper's books for this project (this session is a fork):",
+        _ => "HookKeeper: unfinished in this project:",
+    };
+    Some(std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n"))
+}
+
+/// For the summariser; `None` if the books have nothing that a summary could lose.
+pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
+    let mut lines = Vec::new();
+    lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
+    lines.extend(open_items(snapshot));
+    lines.extend(running(live, None));
+    if !live.files_modified.is_empty() {
+        lines.push(files(live));
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    Some(format!("The summary has to keep:\n{}", lines.join("\n")))
+}
+
+fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
+    lines.extend(open_items(snapshot));
+    lines.extend(running(live, Some(context)));
+    lines.extend(open_errors(live, snapshot));
+    lines.extend(findings(live, snapshot));
+    if !live.files_modified.is_empty() {
+        lines.push(files(live));
+    }
+    let branch = live.git_branch.as_deref().map(|b| format!(" on branch {b}")).unwrap_or_default();
+    lines.push(format!(
+        "- session {} since {}{branch}: {} ({} completed, {} failed), {} ({} recovered)",
+        live.session_id,
+        live.started,
+        plural(live.agents_spawned as usize, "agent"),
+        live.agents_completed,
+        live.agents_failed,
+        plural(live.errors_encountered as usize, "error"),
+        live.errors_recovered,
+    ));
+    if let Some(backup) = &live.last_backup {
+        lines.push(format!("- state before it: .claude/state/compaction/{}", backup.file));
+    }
+    lines
+}
+
+fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
+    lines.extend(open_items(snapshot));
+    lines.extend(running(live, Some(context)));
+    lines.extend(open_errors(live, snapshot));
+    lines
+}
+
+fn open_items(snapshot: &Snapshot) -> Vec<String> {
+    let Some(queue) = &snapshot.queue else { return Vec::new() };
+    let open = queue.open();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!(
+        "- {} in .claude/state/loop/work_queue.json:",
+        plural(open.len(), "open work item")
+    )];
+    lines.extend(
+        open.iter().take(ITEMS).map(|item| {
+            format!("  - {} {} {} ({})", item.id, item.priority, item.title, item.status)
+        }),
+    );
+    lines
+}
+
+fn running(live: &Live, context: Option<&Context>) -> Vec<String> {
+    if live.agents.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("- {} still running:", plural(live.agents.len(), "agent"))];
+    lines.extend(live.agents.iter().take(AGENTS).map(|agent| {
+        let task = agent.task.as_deref().unwrap_or("task not known yet");
+        let age = context.map(|context| time::age(&agent.started, context.now));
+        let age = age.map(|age| format!(", for {}", time::human(age))).unwrap_or_default();
+        format!("  - {} ({}): {task}{age}", agent.id, agent.kind)
+    }));
+    lines
+}
+
+fn open_errors(live: &Live, snapshot: &Snapshot) -> Vec<String> {
+    let Some(errors) = &snapshot.errors else { return Vec::new() };
+    let open: Vec<_> = errors
+        .errors
+        .iter()
+        .filter(|record| record.session_id == live.session_id)
+        .filter(|record| matches!(record.status.as_str(), PENDING | ESCALATED))
+        .collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("- {} unresolved:", plural(open.len(), "error"))];
+    lines.extend(open.iter().rev().take(ERRORS).map(|record| {
+        let next = record.next_retry.as_deref().map(|at| format!(", retry after {at}"));
+        let what = record.status.replace('_', " ");
+        format!(
+            "  - {} {}: {what}{}",
+            record.classification,
+            record.target,
+            next.unwrap_or_default()
+        )
+    }));
+    lines
+}
+
+fn findings(live: &Live, snapshot: &Snapshot) -> Option<String> {
+    let synthesis = snapshot.synthesis.as_ref()?;
+    if synthesis.session_id != live.session_id || synthesis.findings.is_empty() {
+        return None;
+    }
+    let worst = synthesis.findings.iter().take(5);
+    let worst: Vec<String> = worst.map(|f| format!("{} {}", f.severity, f.title)).collect();
+    Some(format!(
+        "- {} of agents in .claude/state/agents/results/synthesis.json: {}",
+        plural(synthesis.findings.len(), "finding"),
+        worst.join("; ")
+    ))
+}
+
+fn files(live: &Live) -> String {
+    let newest: Vec<&str> =
+        live.files_modified.iter().rev().take(FILES).map(String::as_str).collect();
+    format!("- {} modified: {}", plural(live.files_modified.len(), "file"), newest.join(", "))
+}

@@ -1,0 +1,95 @@
+//! SessionStart: opens the session's record or takes it up again, closes sessions whose client is
+//! gone, and gives the model what it may have lost.
+
+use chrono::TimeDelta;
+
+use crate::books::live::{Lineage, Live};
+use crate::event::Event;
+use crate::plan::Plan;
+use crate::snapshot::{Ask, Context, Snapshot};
+use crate::time;
+
+use super::close::Closing;
+use super::{desk, recall, session_end};
+
+/// A session on another machine is given up when it was silent for this long.
+const SILENT_HOURS: i64 = 24;
+
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
+    if event.agent_id.is_some() {
+        return Vec::new();
+    }
+    let mut asks = desk::asks_with_copies(event, snapshot);
+    asks.extend([Ask::Client, Ask::Gone, Ask::Queue]);
+    match desk::source(event).as_str() {
+        "clear" => asks.push(Ask::Cleared),
+        "fork" => asks.extend(fork_parent(event)),
+        "compact" => asks.extend([Ask::Synthesis, Ask::Errors]),
+        "resume" => asks.push(Ask::Errors),
+        _ => {}
+    }
+    for live in abandoned(event, snapshot, context) {
+        asks.extend([Ask::Metrics, Ask::Errors]);
+        asks.extend(session_end::cost(live));
+    }
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    if event.agent_id.is_some() {
+        return Plan::because("a subagent's context, not the session's");
+    }
+    let source = desk::source(event);
+    let mut plan = Plan::because(source.clone());
+    let gone = abandoned(event, snapshot, context);
+    let is_gone = |live: &Live| gone.iter().any(|other| other.session_id == live.session_id);
+    if !gone.is_empty() {
+        let mut closing = Closing::new(snapshot);
+        for live in &gone {
+            closing.session(live, "abandoned", snapshot, context);
+        }
+        closing.finish(&mut plan, snapshot.lives.len() > gone.len());
+        plan.outcome = format!("{source}, closed {} abandoned", gone.len());
+    }
+
+    let mut live = desk::take(event, snapshot, context);
+    live.source.clone_from(&source);
+    live.client = snapshot.client.clone();
+    live.transcript_path = event.text("transcript_path").or(live.transcript_path);
+    live.last_seen = context.spelled();
+    if live.lineage.is_none() {
+        live.lineage = lineage(&source, snapshot, &live);
+    }
+    plan.put(crate::store::layout::Doc::live(&live.session_id), &live);
+    let own = std::iter::once(&live);
+    let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
+    let stay = others.filter(|other| !is_gone(other)).chain(own);
+    desk::put_copies(&mut plan, snapshot, stay);
+    plan.reply.context = recall::at_start(&source, &live, snapshot, context);
+    plan
+}
+
+/// Live sessions of this machine whose client no longer runs, and silent ones of other machines.
+fn abandoned<'a>(event: &Event, snapshot: &'a Snapshot, context: &Context) -> Vec<&'a Live> {
+    let silent = |live: &Live| {
+        live.client.host != context.host
+            && time::parse(&live.last_seen)
+                .is_none_or(|seen| context.now - seen > TimeDelta::hours(SILENT_HOURS))
+    };
+    let others = snapshot.lives.values().filter(|live| live.session_id != event.session_id);
+    others.filter(|live| snapshot.gone.contains(&live.session_id) || silent(live)).collect()
+}
+
+/// Which session this one goes on from. A compaction and a resume keep the id.
+fn lineage(source: &str, snapshot: &Snapshot, live: &Live) -> Option<Lineage> {
+    let parent = match source {
+        "clear" => snapshot.cleared.as_ref()?.by(&live.client)?.session_id.clone(),
+        "fork" => snapshot.fork_parent.clone()?,
+        _ => return None,
+    };
+    (parent != live.session_id).then(|| Lineage { parent, by: source.to_owned() })
+}
+
+pub fn fork_parent(event: &Event) -> Option<Ask> {
+    event.text("transcript_path").map(|path| Ask::ForkParent(path.into()))
+}

@@ -1,0 +1,115 @@
+//! Stop: the turn is over. `background_tasks` is the truth about what still runs.
+
+use crate::books::clip;
+use crate::books::live::Live;
+use crate::books::result::{AgentResult, LOST};
+use crate::event::Event;
+use crate::plan::Plan;
+use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::layout::Doc;
+
+use super::pre_tool_use::LONGEST_TASK;
+use super::stop_failure::API;
+use super::{desk, subagent_stop};
+
+pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+    if event.agent_id.is_some() {
+        return Vec::new();
+    }
+    let mut asks = desk::asks_with_copies(event, snapshot);
+    if let Some(live) = snapshot.own(event) {
+        let missing = missing(event, live);
+        if !missing.is_empty() {
+            asks.push(Ask::Synthesis);
+            asks.extend(missing.into_iter().map(Ask::Result));
+            if subagent_stop::is_foreign(snapshot, &event.session_id) {
+                asks.push(Ask::AllResults);
+            }
+        }
+        if api_failure(live).is_some() {
+            asks.push(Ask::Errors);
+        }
+    }
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    if event.agent_id.is_some() {
+        return Plan::because("not the main thread");
+    }
+    let mut plan = Plan::because("the turn is over");
+    let mut live = desk::take(event, snapshot, context);
+    live.worked = true;
+    live.last_seen = context.spelled();
+    name_tasks(event, &mut live, context);
+    let ended = end_missing(event, &mut live, snapshot, context);
+    if !ended.is_empty() {
+        plan.outcome = format!("the turn is over, {} agents were gone", ended.len());
+        for result in &ended {
+            plan.put(Doc::result(&result.agent_id), result);
+        }
+        plan.put(Doc::Synthesis, &subagent_stop::synthesis(&live, snapshot, &ended, context));
+    }
+    if let (Some(target), Some(errors)) = (api_failure(&live), &snapshot.errors) {
+        let mut errors = errors.clone();
+        errors.recover(&event.session_id, &target);
+        let tally = errors.tally(&event.session_id);
+        live.errors_recovered = live.errors_recovered.max(tally.recovered);
+        live.errors_escalated = tally.escalated;
+        live.close_target(&target);
+        plan.put(Doc::Errors, &errors);
+    }
+    desk::put(&mut plan, snapshot, &live);
+    plan
+}
+
+/// Running agents that the client does not list: their SubagentStop never came.
+fn missing(event: &Event, live: &Live) -> Vec<String> {
+    let Some(tasks) = event.background_tasks() else { return Vec::new() };
+    let listed = |id: &str| tasks.iter().any(|task| task.id == id);
+    let missing = live.agents.iter().filter(|agent| !listed(&agent.id));
+    missing.map(|agent| agent.id.clone()).collect()
+}
+
+/// Closes them as lost; but an agent that left a result was only not struck off (its hook was
+/// killed in between), and that result holds.
+fn end_missing(
+    event: &Event,
+    live: &mut Live,
+    snapshot: &Snapshot,
+    context: &Context,
+) -> Vec<AgentResult> {
+    let mut ended = Vec::new();
+    for id in missing(event, live) {
+        let Some(agent) = live.take_agent(&id) else { continue };
+        let this_run = |was: &&AgentResult| {
+            was.session_id == live.session_id && was.completed >= agent.started
+        };
+        let result = match snapshot.results.get(&id).filter(this_run) {
+            Some(result) => result.clone(),
+            None => AgentResult::of(agent, LOST, context.now),
+        };
+        subagent_stop::count(live, &result);
+        ended.push(result);
+    }
+    ended
+}
+
+/// The client's own list names tasks for certain.
+fn name_tasks(event: &Event, live: &mut Live, context: &Context) {
+    for task in event.background_tasks().unwrap_or_default() {
+        if let (Some(agent), Some(text)) = (live.agent_mut(&task.id), task.description)
+            && agent.task.is_none()
+        {
+            agent.task = Some(clip(&context.redact.text(&text), LONGEST_TASK));
+            agent.background = Some(true);
+        }
+    }
+}
+
+/// A failure of the API that this turn's end has made good.
+fn api_failure(live: &Live) -> Option<String> {
+    let is_api =
+        |target: &&String| target.strip_prefix(API).is_some_and(|rest| rest.starts_with(' '));
+    live.open_targets.iter().find(is_api).cloned()
+}

@@ -1,0 +1,156 @@
+//! SubagentStop: what the agent found becomes a result, and the result part of the synthesis.
+
+use crate::books::live::Live;
+use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
+use crate::books::synthesis::Synthesis;
+use crate::event::Event;
+use crate::facts::{findings, side_file};
+use crate::plan::Plan;
+use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::layout::Doc;
+
+use super::{desk, subagent_start};
+
+pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+    let mut asks = vec![Ask::Live];
+    asks.extend(event.agent_id.clone().map(Ask::Result));
+    if !snapshot.has(&Ask::Live) || reason_to_skip(event, snapshot).is_some() {
+        return asks;
+    }
+    asks.extend(desk::asks_with_copies(event, snapshot));
+    asks.push(Ask::Synthesis);
+    asks.extend(event.text("agent_transcript_path").map(|path| Ask::AgentWork(path.into())));
+    asks.extend(side_file_of(event));
+    if is_foreign(snapshot, &event.session_id) {
+        asks.push(Ask::AllResults);
+    }
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    if let Some(reason) = reason_to_skip(event, snapshot) {
+        return Plan::because(reason);
+    }
+    let id = event.agent_id.clone().unwrap_or_default();
+    let mut live = desk::take(event, snapshot, context);
+    let result = result(event, id, &mut live, snapshot, context);
+    let mut plan = Plan::because(format!(
+        "agent {} ended: {}, {} findings",
+        result.agent_id,
+        result.status,
+        result.findings.len()
+    ));
+    count(&mut live, &result);
+    live.worked = true;
+    live.last_seen = context.spelled();
+    plan.put(Doc::result(&result.agent_id), &result);
+    plan.put(Doc::Synthesis, &synthesis(&live, snapshot, &[result], context));
+    desk::put(&mut plan, snapshot, &live);
+    plan
+}
+
+/// Adds an ended agent to the session's counts.
+pub fn count(live: &mut Live, result: &AgentResult) {
+    if result.succeeded() {
+        live.agents_completed += 1;
+    } else {
+        live.agents_failed += 1;
+    }
+    live.issues_found += result.findings.len() as u64;
+    live.untold_findings += result.findings.len() as u64;
+}
+
+/// The session's synthesis with some results folded in. If the document on disk is another
+/// session's, it is made again from this session's results.
+pub fn synthesis(
+    live: &Live,
+    snapshot: &Snapshot,
+    new: &[AgentResult],
+    context: &Context,
+) -> Synthesis {
+    let mut synthesis = match &snapshot.synthesis {
+        Some(synthesis) if synthesis.session_id == live.session_id => synthesis.clone(),
+        _ => {
+            let mut synthesis = Synthesis::new(&live.session_id);
+            let own = snapshot.results.values().filter(|was| was.session_id == live.session_id);
+            own.for_each(|result| synthesis.fold(result));
+            synthesis
+        }
+    };
+    new.iter().for_each(|result| synthesis.fold(result));
+    synthesis.complete = live.agents.is_empty();
+    synthesis.updated = context.spelled();
+    synthesis
+}
+
+/// Whether the synthesis on disk is another session's.
+pub fn is_foreign(snapshot: &Snapshot, session_id: &str) -> bool {
+    snapshot.synthesis.as_ref().is_some_and(|synthesis| synthesis.session_id != session_id)
+}
+
+fn reason_to_skip(event: &Event, snapshot: &Snapshot) -> Option<&'static str> {
+    let id = event.agent_id.as_deref().unwrap_or_default();
+    let runs = snapshot.own(event).is_some_and(|live| live.agent(id).is_some());
+    let ended = snapshot.results.get(id).is_some_and(|was| was.session_id == event.session_id);
+    match (runs, ended) {
+        (true, _) => None,
+        (false, true) => Some("the agent had ended already"),
+        (false, false) if event.text("agent_type").is_none() => {
+            Some("not an agent: the client's own helper")
+        }
+        (false, false) => None,
+    }
+}
+
+fn result(
+    event: &Event,
+    id: String,
+    live: &mut Live,
+    snapshot: &Snapshot,
+    context: &Context,
+) -> AgentResult {
+    let mut agent = live.take_agent(&id).unwrap_or_else(|| {
+        // Its start was never seen: it is counted now.
+        live.agents_spawned += 1;
+        subagent_start::agent(event, id, live, None, context)
+    });
+    let side = snapshot.side_file.clone().unwrap_or_default();
+    let listed = event.background_tasks().unwrap_or_default();
+    let listed = listed.into_iter().find(|task| task.id == agent.id);
+    let task = listed.and_then(|task| task.description).or(side.description);
+    if agent.task.is_none() {
+        agent.task = task.map(|task| context.redact.text(&task));
+    }
+    agent.tool_use_id = agent.tool_use_id.or(side.tool_use_id);
+    agent.background = agent.background.or(side.background);
+    if agent.kind.is_empty() {
+        agent.kind = event.text("agent_type").unwrap_or_default();
+    }
+
+    let message = event.text("last_assistant_message");
+    let status = match &message {
+        _ if snapshot.agent_work.ended_in_api_error => FAILED,
+        _ if side.stopped_by_user => INTERRUPTED,
+        None => INTERRUPTED,
+        Some(_) => SUCCESS,
+    };
+    let found = findings::read(&message.unwrap_or_default(), &context.redact);
+    let mut result = AgentResult::of(agent, status, context.now);
+    result.files_analyzed = found.files;
+    for file in snapshot.agent_work.files.iter().rev() {
+        let file = context.relative(file);
+        if !result.files_analyzed.contains(&file) {
+            result.files_analyzed.push(file);
+        }
+    }
+    result.metrics.files_read = snapshot.agent_work.reads;
+    result.metrics.issues_found = found.findings.len() as u64;
+    result.findings = found.findings;
+    result.recommendations = found.recommendations;
+    result
+}
+
+fn side_file_of(event: &Event) -> Option<Ask> {
+    let transcript = event.text("transcript_path")?;
+    side_file::path(&transcript, event.agent_id.as_deref()?).map(Ask::SideFile)
+}

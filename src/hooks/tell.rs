@@ -1,0 +1,64 @@
+//! What the parent is told of its agents' findings, once per synthesis.
+
+use crate::books::live::Live;
+use crate::books::synthesis::Synthesis;
+use crate::snapshot::{Ask, Snapshot};
+
+const SHOWN: usize = 10;
+
+/// Whether there is something to tell: every agent has ended, and something new was found.
+pub fn is_due(live: &Live) -> bool {
+    live.agents.is_empty() && live.untold_findings > 0
+}
+
+/// What has to be seen for it.
+pub fn asks(session_id: &str, snapshot: &Snapshot) -> Vec<Ask> {
+    let mut asks = vec![Ask::Synthesis];
+    if super::subagent_stop::is_foreign(snapshot, session_id) {
+        asks.push(Ask::AllResults);
+    }
+    asks
+}
+
+/// The text, and the mark that it was given.
+pub fn tell(live: &mut Live, synthesis: &Synthesis) -> Option<String> {
+    live.untold_findings = 0;
+    if synthesis.findings.is_empty() {
+        return None;
+    }
+    Some(text(synthesis))
+}
+
+pub fn text(synthesis: &Synthesis) -> String {
+    let summary = &synthesis.summary;
+    let counts = [("S0", summary.s0), ("S1", summary.s1), ("S2", summary.s2), ("S3", summary.s3)];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(severity, count)| format!("{count} {severity}"))
+        .collect();
+    let mut text = format!(
+        "HookKeeper: {} reported {} ({}).",
+        plural(synthesis.agents.len(), "agent"),
+        plural(synthesis.findings.len(), "finding"),
+        counts.join(", ")
+    );
+    for finding in synthesis.findings.iter().take(SHOWN) {
+        let place = match (&finding.file, finding.line) {
+            (Some(file), Some(line)) => format!(" ({file}:{line})"),
+            (Some(file), None) => format!(" ({file})"),
+            _ => String::new(),
+        };
+        text.push_str(&format!("\n- {} {}{place}", finding.severity, finding.title));
+    }
+    let more = synthesis.findings.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!("\n- and {more} more"));
+    }
+    text.push_str("\nAll of them, with sources: .claude/state/agents/results/synthesis.json");
+    text
+}
+
+pub fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}

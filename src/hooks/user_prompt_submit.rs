@@ -1,0 +1,69 @@
+//! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
+
+use crate::books::clip;
+use crate::event::Event;
+use crate::plan::Plan;
+use crate::snapshot::{Ask, Context, Snapshot};
+
+use super::pre_tool_use::LONGEST_TASK;
+use super::{desk, session_start, subagent_stop, tell};
+
+pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+    let mut asks = desk::asks_with_copies(event, snapshot);
+    if let Some(live) = snapshot.own(event) {
+        if is_machine_made(&prompt(event)) && tell::is_due(live) {
+            asks.extend(tell::asks(&event.session_id, snapshot));
+        }
+        if live.source == "fork" && live.lineage.is_none() {
+            asks.extend(session_start::fork_parent(event));
+        }
+    }
+    asks
+}
+
+pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+    let prompt = prompt(event);
+    let mut live = desk::take(event, snapshot, context);
+    let mut plan = Plan::because("a prompt");
+    live.worked = true;
+    live.last_seen = context.spelled();
+    if let (None, Some(parent)) = (&live.lineage, &snapshot.fork_parent) {
+        let parent = parent.clone();
+        live.lineage = Some(crate::books::live::Lineage { parent, by: "fork".into() });
+    }
+    if is_machine_made(&prompt) {
+        plan.outcome = "a notification".into();
+        if tell::is_due(&live) {
+            let synthesis = subagent_stop::synthesis(&live, snapshot, &[], context);
+            plan.reply.context = tell::tell(&mut live, &synthesis);
+        }
+    } else {
+        // Calls that never became agents (denied, interrupted) end with their turn.
+        live.calls.clear();
+        live.task = Some(clip(&context.redact.text(&prompt), LONGEST_TASK));
+        if let Some(command) = slash_command(&prompt) {
+            live.add_command(command, event.prompt_id());
+            plan.outcome = format!("a prompt: /{command}");
+        }
+    }
+    desk::put(&mut plan, snapshot, &live);
+    plan
+}
+
+fn prompt(event: &Event) -> String {
+    event.text("prompt").unwrap_or_default()
+}
+
+/// Turns that the client starts by itself are wrapped in a tag.
+fn is_machine_made(prompt: &str) -> bool {
+    let tags = ["task-notification", "system-reminder", "local-command-", "command-name", "bash-"];
+    let prompt = prompt.trim_start();
+    prompt.strip_prefix('<').is_some_and(|rest| tags.iter().any(|tag| rest.starts_with(tag)))
+}
+
+/// The name in `/name arguments`. A path is no command.
+fn slash_command(prompt: &str) -> Option<&str> {
+    let name = prompt.strip_prefix('/')?.split_whitespace().next()?;
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+    (name.len() <= 64 && name.chars().all(plain)).then_some(name)
+}

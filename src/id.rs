@@ -1,0 +1,123 @@
+//! The only way from an id in a payload to a file name.
+//!
+//! An id that is already a safe, portable name stays readable. Anything else (separators, dots,
+//! capitals that a case-insensitive file system would fold, device names, names that we use
+//! ourselves, anything too long) becomes a digest. Names of digests begin with `x-`, and ids that
+//! begin so are digested too: two ids never share a file.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+const LONGEST: usize = 64;
+const DIGEST_MARK: &str = "x-";
+
+/// File names of our own that stand in a folder together with names made from ids.
+const OURS: [&str; 3] = ["synthesis", "current", "metrics"];
+
+/// A file name without its extension, safe in any of our folders.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileStem(String);
+
+impl FileStem {
+    pub fn of(id: &str) -> Self {
+        if is_plain(id) { Self(id.to_owned()) } else { Self(digest_name(id)) }
+    }
+
+    /// The stem of a file that was named by one of these.
+    pub fn of_file(name: &str) -> Option<Self> {
+        name.strip_suffix(".json").filter(|stem| !stem.is_empty()).map(|stem| Self(stem.to_owned()))
+    }
+
+    pub fn json(&self) -> String {
+        format!("{}.json", self.0)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FileStem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The lower-case hexadecimal SHA-256 of some bytes.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn is_plain(id: &str) -> bool {
+    let mut bytes = id.bytes();
+    let first = bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    first
+        && id.len() <= LONGEST
+        && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
+        && !id.starts_with(DIGEST_MARK)
+        && !OURS.contains(&id)
+        && !is_device(id)
+}
+
+fn is_device(id: &str) -> bool {
+    matches!(id, "con" | "prn" | "aux" | "nul")
+        || id
+            .strip_prefix("com")
+            .or_else(|| id.strip_prefix("lpt"))
+            .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn digest_name(id: &str) -> String {
+    let mut name = sha256_hex(id.as_bytes());
+    name.truncate(40);
+    format!("{DIGEST_MARK}{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn plain_ids_stay_readable() {
+        for id in ["a849e6a7ce0708706", "9f99b61b-a627-4cde-9856-7e07b84da7b2", "agent_1"] {
+            assert_eq!(FileStem::of(id).as_str(), id);
+        }
+    }
+
+    #[test]
+    fn everything_else_is_digested() {
+        let long = "a".repeat(65);
+        for id in ["", "..", "a/b", "A", "con", "lpt1", "synthesis", "-x", "a.b", "x-1", &long] {
+            assert!(FileStem::of(id).as_str().starts_with("x-"), "{id}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_hostile_ids_never_share_a_file_or_leave_the_folder() {
+        let seeds =
+            ["..", "/", "\0", "CON", "con", "é", "e\u{301}", "Agent", "agent", "🦀", ".", "x-"];
+        let long = "é/".repeat(2048);
+        let mut ids = BTreeSet::new();
+        for n in 0..1000_u32 {
+            for seed in seeds {
+                ids.insert(format!("{seed}{n}"));
+                ids.insert(format!("{n}{seed}"));
+            }
+            ids.insert(format!("{long}{n}"));
+        }
+        for id in ids.clone() {
+            ids.insert(FileStem::of(&id).as_str().to_owned());
+        }
+        let names: BTreeSet<String> =
+            ids.iter().map(|id| FileStem::of(id).as_str().to_lowercase()).collect();
+        assert!(ids.len() > 10_000);
+        assert_eq!(names.len(), ids.len());
+        assert!(names.iter().all(|name| !name.contains(['/', '.', '\0']) && name.len() <= 64));
+    }
+}

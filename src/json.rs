@@ -1,0 +1,176 @@
+//! Tolerant reading of JSON that somebody else wrote: payloads, transcripts, side files.
+//!
+//! An [`Object`] is a list of keys and raw values. Nothing is decoded before it is asked for, so a
+//! payload with a whole file in it costs one scan and no copy. A field of the wrong type is a
+//! field that is not there; of two equal keys the last one counts.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+#[derive(Default, Clone)]
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Object<'a> {
+    pub fn parse(bytes: &'a [u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(bytes)
+    }
+
+    pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(name, _)| name == key).map(|&(_, raw)| raw)
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, raw)| (key.as_ref(), *raw))
+    }
+
+    pub fn text(&self, key: &str) -> Option<String> {
+        text(self.raw(key)?)
+    }
+
+    /// A text that says something: not empty, not only blanks.
+    pub fn word(&self, key: &str) -> Option<String> {
+        self.text(key).filter(|text| !text.trim().is_empty())
+    }
+
+    pub fn flag(&self, key: &str) -> bool {
+        self.raw(key).is_some_and(|raw| raw.get() == "true")
+    }
+
+    pub fn number(&self, key: &str) -> Option<u64> {
+        let number: f64 = serde_json::from_str(self.raw(key)?.get()).ok()?;
+        (number.is_finite() && (0.0..9e15).contains(&number)).then_some(number as u64)
+    }
+
+    pub fn float(&self, key: &str) -> Option<f64> {
+        serde_json::from_str(self.raw(key)?.get()).ok()
+    }
+
+    pub fn object(&self, key: &str) -> Option<Object<'a>> {
+        serde_json::from_str(self.raw(key)?.get()).ok()
+    }
+
+    pub fn list(&self, key: &str) -> Option<Vec<&'a RawValue>> {
+        serde_json::from_str(self.raw(key)?.get()).ok()
+    }
+
+    /// The objects of a list; what is no object is passed over.
+    pub fn objects(&self, key: &str) -> Option<Vec<Object<'a>>> {
+        let list = self.list(key)?;
+        Some(list.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect())
+    }
+}
+
+/// A JSON string, decoded. Half a surrogate pair (a client that cut an emoji) becomes U+FFFD.
+pub fn text(raw: &RawValue) -> Option<String> {
+    if !raw.get().starts_with('"') {
+        return None;
+    }
+    serde_json::from_str(raw.get()).ok().or_else(|| {
+        let Bytes(bytes) = serde_json::from_str(raw.get()).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    })
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::with_capacity(20);
+                while let Some((Key(key), value)) = map.next_entry()? {
+                    fields.push((key, value));
+                }
+                Ok(fields)
+            }
+        }
+
+        deserializer.deserialize_map(Fields).map(Object)
+    }
+}
+
+/// A key, borrowed unless it has escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrow;
+
+        impl<'de> Visitor<'de> for Borrow {
+            type Value = Cow<'de, str>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+                Ok(Cow::Borrowed(key))
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+                Ok(Cow::Owned(key.to_owned()))
+            }
+        }
+
+        deserializer.deserialize_str(Borrow).map(Key)
+    }
+}
+
+/// A JSON string as bytes: serde_json lets unpaired surrogates through only this way.
+struct Bytes(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl Visitor<'_> for Collect {
+            type Value = Vec<u8>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(bytes.to_owned())
+            }
+        }
+
+        deserializer.deserialize_bytes(Collect).map(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_types_are_absent_and_the_last_duplicate_counts() {
+        let object =
+            Object::parse(br#"{"a": 1, "b": "x", "b": "y", "c": [1, {"d": true}]}"#).unwrap();
+        assert_eq!(object.text("a"), None);
+        assert_eq!(object.text("b").as_deref(), Some("y"));
+        assert!(object.objects("c").unwrap()[0].flag("d"));
+        assert_eq!(object.number("a"), Some(1));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_replaced() {
+        let object = Object::parse(br#"{"a": "cut \ud83d"}"#).unwrap();
+        assert!(object.text("a").unwrap().starts_with("cut \u{fffd}"));
+    }
+
+    #[test]
+    fn depth_is_no_danger() {
+        let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(Object::parse(deep.as_bytes()).unwrap().text("a").is_none());
+    }
+}

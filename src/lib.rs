@@ -1,0 +1,61 @@
+//! HookKeeper keeps the books for Claude Code hooks.
+//!
+//! ```text
+//! stdin ─► event ─► store reads ─► hooks::<name>::plan ─► store commits ─► reply ─► stdout, exit code
+//!          parse     snapshot        pure                  lock + rename     one JSON object
+//! ```
+//!
+//! [`run`] is the whole program behind a [`process::Process`]; `main.rs` only prints what it says.
+//! ARCHITECTURE.md has the map.
+
+pub mod applet;
+pub mod books;
+pub mod cli;
+pub mod error;
+pub mod event;
+pub mod facts;
+pub mod gather;
+mod hook_path;
+pub mod hooks;
+pub mod id;
+pub mod json;
+pub mod plan;
+pub mod process;
+pub mod reply;
+mod root;
+pub mod snapshot;
+pub mod store;
+pub mod time;
+mod trace;
+
+use applet::Applet;
+use error::Error;
+use process::Process;
+
+/// What the process does at its end.
+#[derive(Debug, Default, PartialEq)]
+pub struct Outcome {
+    pub stdout: Option<String>,
+    /// One line, without the program's name.
+    pub stderr: Option<String>,
+    /// Never 2 on the hook path: Claude Code reads 2 as "block".
+    pub code: u8,
+}
+
+impl Outcome {
+    fn quiet() -> Self {
+        Self::default()
+    }
+
+    fn failed(error: &Error) -> Self {
+        Self { stdout: None, stderr: Some(error.to_string()), code: 1 }
+    }
+}
+
+pub fn run(process: &Process) -> Outcome {
+    match applet::find(process.args()) {
+        Applet::Hook(expected) => hook_path::run(process, expected),
+        Applet::ForeignHook => hook_path::ignore(),
+        Applet::CommandLine => cli::run(process),
+    }
+}

@@ -1,0 +1,39 @@
+//! What a hook decides, as data: documents to write in this order, and a reply.
+
+use crate::books::to_bytes;
+use crate::reply::Reply;
+use crate::store::layout::Doc;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Replace a document, unless it has these bytes already.
+    Put(Doc, Vec<u8>),
+    Remove(Doc),
+    /// Add lines to the metrics archive.
+    Archive(Vec<String>),
+    /// Move a session's results out of the way. `alone`: no other session is live.
+    ArchiveResults {
+        session_id: String,
+        alone: bool,
+    },
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    pub changes: Vec<Change>,
+    pub reply: Reply,
+    /// What the user should hear of, now or with a later event: a key and a text.
+    pub notices: Vec<(String, String)>,
+    /// For the log: what happened, in a few words.
+    pub outcome: String,
+}
+
+impl Plan {
+    pub fn put<T: serde::Serialize>(&mut self, doc: Doc, document: &T) {
+        self.changes.push(Change::Put(doc, to_bytes(document)));
+    }
+
+    pub fn because(outcome: impl Into<String>) -> Self {
+        Self { outcome: outcome.into(), ..Self::default() }
+    }
+}

@@ -1,0 +1,122 @@
+//! The one seam to the world outside: arguments, environment, clock, ids, stdin, other processes.
+//!
+//! Everything else takes a `&Process`, so that a test can hand in a fixed one. A fixed clock can
+//! also be had from outside, through `HOOKKEEPER_FIXED_TIME`: then time, ids and the client's
+//! identity depend on nothing but the input. The case folders under `tests/cases` run that way,
+//! through the real binary.
+#![expect(clippy::disallowed_methods, reason = "this is the room that reads the world")]
+
+pub mod stdin;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use chrono::{DateTime, Utc};
+use sha2::{Digest, Sha256};
+
+use crate::books::live::Client;
+use crate::facts::client;
+use crate::time;
+
+/// Freezes clock and ids; see the module's documentation.
+const FIXED_TIME: &str = "HOOKKEEPER_FIXED_TIME";
+
+pub struct Process {
+    args: Vec<String>,
+    env: Env,
+    started: Instant,
+    fixed: Option<DateTime<Utc>>,
+}
+
+enum Env {
+    Real,
+    Given(BTreeMap<String, String>),
+}
+
+impl Process {
+    /// The process that is running.
+    pub fn real() -> Self {
+        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        Self::with(args, Env::Real)
+    }
+
+    /// A process made up by a test: nothing is read but what is given.
+    pub fn given(args: &[&str], env: &[(&str, &str)]) -> Self {
+        let env = env.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Self::with(args.iter().map(|&arg| arg.to_owned()).collect(), Env::Given(env))
+    }
+
+    fn with(args: Vec<String>, env: Env) -> Self {
+        let mut process = Self { args, env, started: Instant::now(), fixed: None };
+        process.fixed = process.env(FIXED_TIME).as_deref().and_then(time::parse);
+        process
+    }
+
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+
+    /// An environment variable that is set and not empty.
+    pub fn env(&self, name: &str) -> Option<String> {
+        match &self.env {
+            Env::Real => std::env::var(name).ok(),
+            Env::Given(vars) => vars.get(name).cloned(),
+        }
+        .filter(|value| !value.is_empty())
+    }
+
+    pub fn cwd(&self) -> Option<PathBuf> {
+        std::env::current_dir().ok()
+    }
+
+    pub fn home(&self) -> Option<PathBuf> {
+        self.env("HOME").map(PathBuf::from)
+    }
+
+    pub fn now(&self) -> DateTime<Utc> {
+        self.fixed.unwrap_or_else(|| DateTime::from(SystemTime::now()))
+    }
+
+    /// Microseconds since this process began to run our code.
+    pub fn micros(&self) -> u64 {
+        match self.fixed {
+            Some(_) => 0,
+            None => u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A new id. With a fixed clock it is derived from `seed`, so that a replay gives the same one.
+    pub fn fresh_id(&self, seed: &[u8]) -> String {
+        if self.fixed.is_none() {
+            return uuid::Uuid::new_v4().to_string();
+        }
+        let digest = Sha256::digest(seed);
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(digest.iter()).for_each(|(to, from)| *to = *from);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+
+    pub fn pid(&self) -> u32 {
+        std::process::id()
+    }
+
+    /// The Claude Code process that started us: `CLAUDE_PID`, else our parent.
+    pub fn client(&self) -> Client {
+        let named = self.env("CLAUDE_PID").and_then(|pid| pid.parse().ok());
+        let pid = named.unwrap_or_else(std::os::unix::process::parent_id);
+        match self.fixed {
+            Some(_) => Client { pid, started: None, host: "fixed".into() },
+            None => Client { pid, started: client::start_time(pid), host: client::host_name() },
+        }
+    }
+
+    /// The name of this machine, as `client()` records it.
+    pub fn host(&self) -> String {
+        if self.fixed.is_some() { "fixed".into() } else { client::host_name() }
+    }
+}

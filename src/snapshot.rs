@@ -1,0 +1,119 @@
+//! What a hook sees: the documents and facts that it asked for, as they were under the lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::books::active::Active;
+use crate::books::backup::Kept;
+use crate::books::cleared::Cleared;
+use crate::books::errors::Errors;
+use crate::books::live::{Client, Live};
+use crate::books::metrics::{Cost, Metrics};
+use crate::books::notices::Notices;
+use crate::books::queue::Queue;
+use crate::books::result::AgentResult;
+use crate::books::settings::Settings;
+use crate::books::synthesis::Synthesis;
+use crate::event::Event;
+use crate::facts::git::Git;
+use crate::facts::secrets::Redactor;
+use crate::facts::side_file::SideFile;
+use crate::facts::transcript::{AgentWork, InContext};
+use crate::time::{self, Time};
+
+/// A document or a fact that a hook wants to see. A hook may ask again when it has seen some.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// The live record of the event's own session.
+    Live,
+    AllLive,
+    Active,
+    Current,
+    Result(String),
+    AllResults,
+    Synthesis,
+    Errors,
+    Queue,
+    LoopState,
+    Metrics,
+    Cleared,
+    Notices,
+    Backups,
+    Git,
+    Client,
+    /// Which live sessions' clients are gone.
+    Gone,
+    SideFile(PathBuf),
+    AgentWork(PathBuf),
+    InContext(PathBuf),
+    Cost {
+        session_id: String,
+        transcript: PathBuf,
+    },
+    ForkParent(PathBuf),
+}
+
+/// The copies that are derived from the live records.
+pub const COPIES: [Ask; 3] = [Ask::AllLive, Ask::Active, Ask::Current];
+
+#[derive(Default)]
+pub struct Snapshot {
+    pub asked: Vec<Ask>,
+    /// By session id: the event's own, or all.
+    pub lives: BTreeMap<String, Live>,
+    pub active: Option<Active>,
+    pub current: Option<Map<String, Value>>,
+    /// By agent id.
+    pub results: BTreeMap<String, AgentResult>,
+    pub synthesis: Option<Synthesis>,
+    pub errors: Option<Errors>,
+    pub queue: Option<Queue>,
+    pub loop_state: Option<String>,
+    pub metrics: Option<Metrics>,
+    pub cleared: Option<Cleared>,
+    pub notices: Option<Notices>,
+    pub backups: Vec<Kept>,
+    pub git: Git,
+    pub client: Client,
+    pub gone: BTreeSet<String>,
+    pub side_file: Option<SideFile>,
+    pub agent_work: AgentWork,
+    pub in_context: InContext,
+    pub costs: BTreeMap<String, Cost>,
+    pub fork_parent: Option<String>,
+}
+
+impl Snapshot {
+    pub fn has(&self, ask: &Ask) -> bool {
+        self.asked.contains(ask)
+    }
+
+    /// The record of the event's own session, if it is open.
+    pub fn own(&self, event: &Event) -> Option<&Live> {
+        self.lives.get(&event.session_id)
+    }
+}
+
+/// What a decision may depend on beside event and documents.
+pub struct Context {
+    pub now: Time,
+    /// For one new thing per event.
+    pub fresh_id: String,
+    pub host: String,
+    pub root: String,
+    pub settings: Settings,
+    pub redact: Redactor,
+}
+
+impl Context {
+    pub fn spelled(&self) -> String {
+        time::spell(self.now)
+    }
+
+    /// A path as the project sees it.
+    pub fn relative(&self, path: &str) -> String {
+        crate::facts::target::relative(path, &self.root).to_owned()
+    }
+}

@@ -1,0 +1,230 @@
+//! A directory that is held open. Every file of ours is reached through one of these, name by
+//! name, and no name is followed if it is a symlink: what somebody plants between two steps leads
+//! nowhere.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::error::{Error, Result};
+
+const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
+const PRIVATE_DIR: Mode = Mode::from_raw_mode(0o700);
+/// No document of ours comes near this; what is larger is not ours to read.
+const LARGEST_FILE: u64 = 64 << 20;
+
+#[derive(Debug)]
+pub struct Dir {
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl Dir {
+    /// Any directory, symlinks resolved: the project's root, which the user chose.
+    pub fn open(path: &Path) -> Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
+            .map_err(|error| Error::io("open the directory", path, error))?;
+        Ok(Self { fd, path: path.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// A directory in this one. `None` if there is none; an error if it is anything else.
+    pub fn sub(&self, name: &str) -> Result<Option<Self>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())) {
+            Ok(fd) => Ok(Some(Self { fd, path: self.path_of(name) })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                let is = if self.is_symlink(name) { "a symlink" } else { "not a directory" };
+                Err(Error::Planted { path: self.path_of(name), is })
+            }
+            Err(error) => Err(Error::io("open the directory", &self.path_of(name), error)),
+        }
+    }
+
+    /// A directory in this one, made if need be.
+    pub fn make(&self, name: &str) -> Result<Self> {
+        for _ in 0..3 {
+            if let Some(dir) = self.sub(name)? {
+                return Ok(dir);
+            }
+            match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIR)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => {
+                    return Err(Error::io("make the directory", &self.path_of(name), error));
+                }
+            }
+        }
+        Err(Error::io("make the directory", &self.path_of(name), Errno::NOENT))
+    }
+
+    pub fn is_symlink(&self, name: &str) -> bool {
+        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink())
+    }
+
+    /// The bytes of a file. Only `NotFound` means that there is none.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        // Without NONBLOCK a planted pipe would hold us up for ever.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let path = || self.path_of(name);
+        let mut file = match self.open_file(name, flags) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(Error::Planted { path: path(), is: "a symlink" }),
+            Err(error) => return Err(Error::io("read", &path(), error)),
+        };
+        let meta = file.metadata().map_err(|error| Error::io("read", &path(), error))?;
+        if !meta.is_file() {
+            return Err(Error::Planted { path: path(), is: "not a file" });
+        }
+        if meta.len() > LARGEST_FILE {
+            return Err(Error::io("read", &path(), io::Error::other("it is larger than 64 MiB")));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+        file.read_to_end(&mut bytes).map_err(|error| Error::io("read", &path(), error))?;
+        Ok(Some(bytes))
+    }
+
+    /// The last bytes of a file; nothing if there is none.
+    pub fn read_tail(&self, name: &str, most: usize) -> Result<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let failed = |error: io::Error| Error::io("read", &self.path_of(name), error);
+        let file = match self.open_file(name, flags) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error.into())),
+        };
+        let size = file.metadata().map_err(failed)?.len();
+        let mut bytes = vec![0; most.min(usize::try_from(size).unwrap_or(most))];
+        let from = size - bytes.len() as u64;
+        file.read_exact_at(&mut bytes, from).map_err(failed)?;
+        Ok(bytes)
+    }
+
+    /// A new file with this content; an error if there is one already.
+    pub fn create(&self, name: &str, bytes: &[u8], sync: bool) -> Result<()> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let failed = |error: io::Error| Error::io("write", &self.path_of(name), error);
+        let mut file = self.open_file(name, flags).map_err(|error| failed(error.into()))?;
+        let written = file.write_all(bytes).and_then(|()| match sync {
+            true => retry_on_intr(|| rustix::fs::fdatasync(&file)).map_err(io::Error::from),
+            false => Ok(()),
+        });
+        written.map_err(|error| {
+            let _ = self.remove(name);
+            failed(error)
+        })
+    }
+
+    /// Adds to the end of a file. A file with a second name could be somebody else's: refused.
+    pub fn append(&self, name: &str, bytes: &[u8]) -> Result<u64> {
+        let flags = OFlags::WRONLY
+            | OFlags::APPEND
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        let failed = |error: io::Error| Error::io("append to", &self.path_of(name), error);
+        let mut file = self.open_file(name, flags).map_err(|error| failed(error.into()))?;
+        let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
+        if stat.st_nlink != 1 || !FileType::from_raw_mode(stat.st_mode).is_file() {
+            return Err(Error::Planted { path: self.path_of(name), is: "not a file of its own" });
+        }
+        file.write_all(bytes).map_err(failed)?;
+        Ok(u64::try_from(stat.st_size).unwrap_or(0) + bytes.len() as u64)
+    }
+
+    /// The lock file, opened for reading and writing; made by whoever comes first.
+    pub fn open_lock(&self, name: &str) -> Result<Option<File>> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match self.open_file(name, flags) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP) => Err(Error::Planted { path: self.path_of(name), is: "a symlink" }),
+            Err(error) => Err(Error::io("open the lock", &self.path_of(name), error)),
+        }
+    }
+
+    pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
+        retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name))
+            .map_err(|error| Error::io("replace", &to.path_of(name), error))
+    }
+
+    /// Removes a file; it is fine if there is none.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        self.unlink(name, AtFlags::empty())
+    }
+
+    /// Removes an empty directory; it is fine if there is none, or if it is not empty.
+    pub fn remove_empty(&self, name: &str) -> Result<()> {
+        match self.unlink(name, AtFlags::REMOVEDIR) {
+            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Removes a directory of files.
+    pub fn remove_dir(&self, name: &str) -> Result<()> {
+        if let Some(dir) = self.sub(name)? {
+            for file in dir.names()? {
+                dir.remove(&file)?;
+            }
+        }
+        self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    pub fn sync(&self) -> Result<()> {
+        retry_on_intr(|| rustix::fs::fsync(&self.fd))
+            .map_err(|error| Error::io("sync the directory", &self.path, error))
+    }
+
+    /// The names in this directory, in order. What is not UTF-8 is not ours.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let failed = |error: Errno| Error::io("list", &self.path, error);
+        let mut names = Vec::new();
+        for entry in Entries::read_from(&self.fd).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_str();
+            names.extend(name.filter(|name| !matches!(*name, "." | "..")).map(str::to_owned));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// When something was last changed, in seconds since 1970.
+    pub fn modified(&self, name: &str) -> i64 {
+        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_or(0, |stat| stat.st_mtime)
+    }
+
+    fn open_file(&self, name: &str, flags: OFlags) -> std::result::Result<File, Errno> {
+        let fd = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, PRIVATE_FILE))?;
+        Ok(File::from(fd))
+    }
+
+    fn unlink(&self, name: &str, flags: AtFlags) -> Result<()> {
+        match retry_on_intr(|| rustix::fs::unlinkat(&self.fd, name, flags)) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(Error::io("remove", &self.path_of(name), error)),
+        }
+    }
+}

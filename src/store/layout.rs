@@ -1,0 +1,123 @@
+//! Where every document is: its room below `.claude`, its file name, how it is kept.
+
+use crate::id::FileStem;
+
+/// Directories of ours, as path segments below `.claude`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    State,
+    Session,
+    Live,
+    Agents,
+    Results,
+    ResultsArchive,
+    Loop,
+    Errors,
+    Compaction,
+    Log,
+    Rejected,
+    Quarantine,
+    Spool,
+}
+
+impl Room {
+    /// Below `.claude/state`.
+    pub fn segments(self) -> &'static [&'static str] {
+        match self {
+            Self::State => &[],
+            Self::Session => &["session"],
+            Self::Live => &["session", "live"],
+            Self::Agents => &["agents"],
+            Self::Results => &["agents", "results"],
+            Self::ResultsArchive => &["agents", "results-archive"],
+            Self::Loop => &["loop"],
+            Self::Errors => &["errors"],
+            Self::Compaction => &["compaction"],
+            Self::Log => &["log"],
+            Self::Rejected => &["rejected"],
+            Self::Quarantine => &["quarantine"],
+            Self::Spool => &["spool"],
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doc {
+    Live(FileStem),
+    Current,
+    Metrics,
+    MetricsArchive,
+    Cleared,
+    Active,
+    Result(FileStem),
+    Synthesis,
+    Errors,
+    Queue,
+    LoopState,
+    Backup(String),
+    Notices,
+}
+
+impl Doc {
+    pub fn live(session_id: &str) -> Self {
+        Self::Live(FileStem::of(session_id))
+    }
+
+    pub fn result(agent_id: &str) -> Self {
+        Self::Result(FileStem::of(agent_id))
+    }
+
+    pub fn room(&self) -> Room {
+        match self {
+            Self::Live(_) => Room::Live,
+            Self::Current | Self::Metrics | Self::MetricsArchive | Self::Cleared => Room::Session,
+            Self::Active => Room::Agents,
+            Self::Result(_) | Self::Synthesis => Room::Results,
+            Self::Errors => Room::Errors,
+            Self::Queue | Self::LoopState => Room::Loop,
+            Self::Backup(_) => Room::Compaction,
+            Self::Notices => Room::State,
+        }
+    }
+
+    pub fn file(&self) -> String {
+        match self {
+            Self::Live(stem) | Self::Result(stem) => stem.json(),
+            Self::Current => "current.json".into(),
+            Self::Metrics => "metrics.json".into(),
+            Self::MetricsArchive => "metrics-archive.jsonl".into(),
+            Self::Cleared => "cleared.json".into(),
+            Self::Active => "active.json".into(),
+            Self::Synthesis => "synthesis.json".into(),
+            Self::Errors => "classified.json".into(),
+            Self::Queue => "work_queue.json".into(),
+            Self::LoopState => "LOOP_STATE.md".into(),
+            Self::Backup(file) => file.clone(),
+            Self::Notices => "notices.json".into(),
+        }
+    }
+
+    /// As people see it in messages and in the log: `agents/active.json`.
+    pub fn name(&self) -> String {
+        let mut name = self.room().segments().join("/");
+        if !name.is_empty() {
+            name.push('/');
+        }
+        name + &self.file()
+    }
+
+    /// Durable documents are synced before they are renamed; the others die with the client.
+    pub fn is_durable(&self) -> bool {
+        match self {
+            Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
+            Self::Queue | Self::LoopState => true,
+            Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
+            Self::Result(_) | Self::Synthesis | Self::Errors | Self::Notices => false,
+        }
+    }
+
+    /// Documents that models write too, not atomically: never moved away by a hook.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Queue | Self::LoopState)
+    }
+}

@@ -1,0 +1,27 @@
+//! `rejected/`: payloads that could not be used, as redacted text, for whoever looks into it.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::facts::secrets::Redactor;
+use crate::store::dir::Dir;
+use crate::time::{self, Time};
+
+const FILES: usize = 20;
+const LARGEST: usize = 1 << 20;
+
+/// Keeps a payload and says where. Needs no lock: every file has a name of its own.
+pub fn keep(state: &Dir, bytes: &[u8], redact: &Redactor, now: Time, pid: u32) -> Result<PathBuf> {
+    let room = state.make("rejected")?;
+    let cut = bytes.get(..LARGEST).unwrap_or(bytes);
+    let text = redact.text(&String::from_utf8_lossy(cut));
+    let text = text.get(..text.floor_char_boundary(LARGEST)).unwrap_or_default();
+    let name = format!("{}-{pid}.txt", time::stamp(now));
+    room.remove(&name)?;
+    room.create(&name, text.as_bytes(), false)?;
+    let names = room.names()?;
+    for old in names.iter().take(names.len().saturating_sub(FILES)) {
+        room.remove(old)?;
+    }
+    Ok(room.path_of(&name))
+}

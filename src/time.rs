@@ -1,0 +1,61 @@
+//! How times are spelled in the books: UTC, whole seconds, `2026-01-29T10:30:00Z`.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+pub type Time = DateTime<Utc>;
+
+pub fn spell(time: Time) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// With milliseconds, for what has to keep its order within a second.
+pub fn spell_millis(time: Time) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// For file names: `20260129T103000000Z`.
+pub fn stamp(time: Time) -> String {
+    time.format("%Y%m%dT%H%M%S%3fZ").to_string()
+}
+
+pub fn parse(text: &str) -> Option<Time> {
+    DateTime::parse_from_rfc3339(text).ok().map(|time| time.with_timezone(&Utc))
+}
+
+/// Whole seconds from one spelled time to another, never negative; `None` if either is not a time.
+pub fn seconds_between(from: &str, to: &str) -> Option<u64> {
+    let seconds = parse(to)?.signed_duration_since(parse(from)?).num_seconds();
+    Some(u64::try_from(seconds).unwrap_or(0))
+}
+
+/// Seconds since a spelled time. What is not a time was long ago.
+pub fn age(of: &str, now: Time) -> u64 {
+    parse(of).map_or(u64::MAX, |then| {
+        u64::try_from(now.signed_duration_since(then).num_seconds()).unwrap_or(0)
+    })
+}
+
+/// `95` → `1m 35s`: for people.
+pub fn human(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d {:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_round_trips() {
+        let time = parse("2026-01-29T10:30:00Z").unwrap();
+        assert_eq!(spell(time), "2026-01-29T10:30:00Z");
+        assert_eq!(stamp(time), "20260129T103000000Z");
+        assert_eq!(seconds_between("2026-01-29T10:30:00Z", "2026-01-29T10:35:00+00:00"), Some(300));
+        assert_eq!(seconds_between("2026-01-29T10:35:00Z", "2026-01-29T10:30:00Z"), Some(0));
+        assert_eq!(age("yesterday", time), u64::MAX);
+    }
+}
