@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::books::backup::Kept;
-use crate::books::live::Client;
+use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
 use crate::error::Result;
 use crate::event::Event;
@@ -70,8 +70,8 @@ pub fn answer(
             snapshot.client = moment.map_or_else(|| process.client(), |m| m.client.clone());
         }
         Ask::Gone => {
-            let gone =
-                |live: &&crate::books::live::Live| client::is_gone(&live.client, &context.host);
+            snapshot.host = process.host();
+            let gone = |live: &&Live| client::is_gone(&live.client, &snapshot.host);
             let ids = snapshot.lives.values().filter(gone).map(|live| live.session_id.clone());
             snapshot.gone = ids.collect();
         }
@@ -105,7 +105,7 @@ pub fn all_live(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
         if known.contains(&doc) {
             continue;
         }
-        let live: Option<crate::books::live::Live> = store.load(&doc, json)?;
+        let live: Option<Live> = store.load(&doc, json)?;
         snapshot.lives.extend(live.map(|live| (live.session_id.clone(), live)));
     }
     Ok(())

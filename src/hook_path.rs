@@ -9,6 +9,7 @@ use tracing::debug;
 
 use crate::Outcome;
 use crate::books::notices::Notices;
+use crate::books::settings::Settings;
 use crate::error::{Error, Result};
 use crate::event::{self, Event, Kind, Parsed};
 use crate::facts::secrets::Redactor;
@@ -72,7 +73,7 @@ fn handle(
     let mut store = match Store::open(&root, process.home().as_deref(), now)? {
         Opened::Locked(store) => store,
         Opened::Busy(state) => {
-            let context = context(process, &root, &Default::default(), bytes);
+            let context = context(process, event.kind, &root, &Settings::default(), bytes);
             let kept = put_aside(process, bytes, &state, &context);
             let outcome = kept
                 .as_ref()
@@ -82,7 +83,7 @@ fn handle(
         }
     };
     debug!("locked");
-    let context = context(process, &root, &store.settings, bytes);
+    let context = context(process, event.kind, &root, &store.settings, bytes);
     let settled = match play_spool(process, &mut store, &root) {
         Ok(Played::All) => settle(process, event, &mut store, &context, None),
         // Order matters: this event has to wait for those that still wait.
@@ -214,7 +215,7 @@ fn play(
         Ok(Parsed::Foreign(_)) => return Ok(Ok(())),
         Err(why) => return Ok(Err(why)),
     };
-    let mut context = context(process, root, &store.settings, bytes);
+    let mut context = context(process, event.kind, root, &store.settings, bytes);
     context.now = time::parse(&entry.time).unwrap_or(context.now);
     store.forget(context.now);
     let moment = Moment { client: entry.client, git: entry.git };
@@ -275,20 +276,26 @@ fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     Error::Payload { why, kept }
 }
 
+/// `seed` is what the event came as; see [`Process::fresh_id`].
 fn context(
     process: &Process,
+    kind: Kind,
     root: &Path,
-    settings: &crate::books::settings::Settings,
+    settings: &Settings,
     seed: &[u8],
 ) -> Context {
     Context {
         now: process.now(),
-        fresh_id: process.fresh_id(seed),
-        host: process.host(),
+        fresh_id: if makes_records(kind) { process.fresh_id(seed) } else { String::new() },
         root: root.to_string_lossy().into_owned(),
         settings: settings.clone(),
         redact: Redactor::new(&settings.redact),
     }
+}
+
+/// Failures become records with an id of their own; nothing else needs one.
+fn makes_records(kind: Kind) -> bool {
+    matches!(kind, Kind::PostToolUseFailure | Kind::StopFailure)
 }
 
 fn write_log(

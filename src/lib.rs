@@ -8,6 +8,8 @@
 //! [`run`] is the whole program behind a [`process::Process`]; `main.rs` only prints what it says.
 //! ARCHITECTURE.md has the map.
 
+#![forbid(unsafe_code)]
+
 pub mod applet;
 pub mod books;
 pub mod cli;

@@ -37,6 +37,7 @@ enum Env {
 impl Process {
     /// The process that is running.
     pub fn real() -> Self {
+        standard_streams();
         let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
         Self::with(args, Env::Real)
     }
@@ -118,5 +119,25 @@ impl Process {
     /// The name of this machine, as `client()` records it.
     pub fn host(&self) -> String {
         if self.fixed.is_some() { "fixed".into() } else { client::host_name() }
+    }
+}
+
+/// Makes sure that 0, 1 and 2 are taken. Where a caller closed one of them, the next file that is
+/// opened would get its number, and a reply would be written into it.
+fn standard_streams() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let (stdin, stdout, stderr) =
+        (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
+    let mut fds = [&stdin, &stdout, &stderr].map(|fd| PollFd::new(fd, PollFlags::empty()));
+    let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    if polled == Ok(0) {
+        return;
+    }
+    for fd in fds.iter().filter(|fd| fd.revents().contains(PollFlags::NVAL)) {
+        let _ = fd;
+        // The lowest free number is the one that is missing. It stays open for good.
+        if let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
+            std::mem::forget(null);
+        }
     }
 }

@@ -78,6 +78,8 @@ pub struct Snapshot {
     pub git: Git,
     pub client: Client,
     pub gone: BTreeSet<String>,
+    /// This machine's name, known together with `gone`.
+    pub host: String,
     pub side_file: Option<SideFile>,
     pub agent_work: AgentWork,
     pub in_context: InContext,
@@ -99,9 +101,8 @@ impl Snapshot {
 /// What a decision may depend on beside event and documents.
 pub struct Context {
     pub now: Time,
-    /// For one new thing per event.
+    /// For one new thing per event; empty for events that make none.
     pub fresh_id: String,
-    pub host: String,
     pub root: String,
     pub settings: Settings,
     pub redact: Redactor,

@@ -20,6 +20,9 @@ const LAST_SEEN_SECONDS: u64 = 60;
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks(event, snapshot);
+    if !snapshot.has(&Ask::Live) {
+        return asks;
+    }
     let Some(live) = snapshot.own(event) else {
         asks.extend(COPIES);
         return asks;

@@ -72,10 +72,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 /// Live sessions of this machine whose client no longer runs, and silent ones of other machines.
 fn abandoned<'a>(event: &Event, snapshot: &'a Snapshot, context: &Context) -> Vec<&'a Live> {
     let silent = |live: &Live| {
-        live.client.host != context.host
+        live.client.host != snapshot.host
             && time::parse(&live.last_seen)
                 .is_none_or(|seen| context.now - seen > TimeDelta::hours(SILENT_HOURS))
     };
+    if !snapshot.has(&Ask::Gone) {
+        return Vec::new();
+    }
     let others = snapshot.lives.values().filter(|live| live.session_id != event.session_id);
     others.filter(|live| snapshot.gone.contains(&live.session_id) || silent(live)).collect()
 }

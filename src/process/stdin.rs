@@ -13,7 +13,7 @@ const LARGEST: usize = 16 << 20;
 /// How long the writer may pause. The client writes at once; this only ends a hang.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-const CHUNK: usize = 16 << 10;
+const CHUNK: usize = 8 << 10;
 /// A refused payload is kept only this far.
 const KEPT: usize = 1 << 20;
 
@@ -45,7 +45,7 @@ pub fn read() -> Payload {
             return Payload::Refused(bytes, "the payload is larger than 16 MiB");
         }
         if bytes.len() > CHUNK && chunk.len() == CHUNK {
-            chunk.resize(CHUNK * 8, 0);
+            chunk.resize(CHUNK * 16, 0);
         }
     }
 }
@@ -55,12 +55,12 @@ enum Ended {
     NotYet,
 }
 
-/// Whether a newline has ended a complete object. Only asked where the writer pauses: a compact
-/// payload has no other newline, and a pretty one would be parsed again and again.
+/// Whether a newline has ended a complete object. What came in one piece is looked at once; a
+/// longer payload only where the writer pauses, or it would be parsed again and again.
 fn ended(bytes: &[u8]) -> Ended {
     let complete = bytes.ends_with(b"\n")
         && bytes.trim_ascii_end().ends_with(b"}")
-        && !readable(&NOW)
+        && (bytes.len() <= CHUNK || !readable(&NOW))
         && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
     if complete { Ended::Yes } else { Ended::NotYet }
 }
