@@ -73,7 +73,7 @@ fn handle(
     let mut store = match Store::open(&root, process.home().as_deref(), now)? {
         Opened::Locked(store) => store,
         Opened::Busy(state) => {
-            let context = context(process, event.kind, &root, &Settings::default(), bytes);
+            let context = context(process, event, &root, &Settings::default());
             let kept = put_aside(process, bytes, &state, &context);
             let outcome = kept
                 .as_ref()
@@ -83,7 +83,7 @@ fn handle(
         }
     };
     debug!("locked");
-    let context = context(process, event.kind, &root, &store.settings, bytes);
+    let context = context(process, event, &root, &store.settings);
     let settled = match play_spool(process, &mut store, &root) {
         Ok(Played::All) => settle(process, event, &mut store, &context, None),
         // Order matters: this event has to wait for those that still wait.
@@ -215,7 +215,7 @@ fn play(
         Ok(Parsed::Foreign(_)) => return Ok(Ok(())),
         Err(why) => return Ok(Err(why)),
     };
-    let mut context = context(process, event.kind, root, &store.settings, bytes);
+    let mut context = context(process, &event, root, &store.settings);
     context.now = time::parse(&entry.time).unwrap_or(context.now);
     store.forget(context.now);
     let moment = Moment { client: entry.client, git: entry.git };
@@ -276,21 +276,19 @@ fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     Error::Payload { why, kept }
 }
 
-/// `seed` is what the event came as; see [`Process::fresh_id`].
-fn context(
-    process: &Process,
-    kind: Kind,
-    root: &Path,
-    settings: &Settings,
-    seed: &[u8],
-) -> Context {
+fn context(process: &Process, event: &Event, root: &Path, settings: &Settings) -> Context {
     Context {
         now: process.now(),
-        fresh_id: if makes_records(kind) { process.fresh_id(seed) } else { String::new() },
+        fresh_id: if makes_records(event.kind) { fresh_id(process, event) } else { String::new() },
         root: root.to_string_lossy().into_owned(),
         settings: settings.clone(),
         redact: Redactor::new(&settings.redact),
     }
+}
+
+fn fresh_id(process: &Process, event: &Event) -> String {
+    let call = event.text("tool_use_id").or_else(|| event.prompt_id()).unwrap_or_default();
+    process.fresh_id(format!("{} {call}", event.session_id).as_bytes())
 }
 
 /// Failures become records with an id of their own; nothing else needs one.

@@ -103,7 +103,7 @@ impl Process {
     }
 
     pub fn pid(&self) -> u32 {
-        std::process::id()
+        if self.fixed.is_some() { 1 } else { std::process::id() }
     }
 
     /// The Claude Code process that started us: `CLAUDE_PID`, else our parent.

@@ -1,0 +1,190 @@
+//! Runs every folder under `tests/cases`: payload in, tree before, tree after. See README there.
+//! `UPDATE_CASES=1 cargo test --test cases` rewrites what is expected.
+#![expect(clippy::disallowed_methods, reason = "tests make, read and remove their own files")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::{Run, Scratch, tree};
+
+const FIRST_STEP: &str = "2026-01-29T10:30:00Z";
+const SECONDS_PER_STEP: i64 = 10;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut trials = Vec::new();
+    for event in folders(&base) {
+        for case in folders(&event) {
+            let name = case.strip_prefix(&base).unwrap().display().to_string();
+            trials.push(Trial::test(name, move || Case::read(&case).check()));
+        }
+    }
+    trials.push(Trial::test("there_are_enough_cases", {
+        let count = trials.len();
+        move || if count >= 80 { Ok(()) } else { Err(format!("only {count} cases").into()) }
+    }));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn folders(dir: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+struct Case {
+    dir: PathBuf,
+    scratch: Scratch,
+    step: i64,
+}
+
+impl Case {
+    fn read(dir: &Path) -> Self {
+        let mut scratch = Scratch::new();
+        for (name, bytes) in tree(&dir.join("before")) {
+            place(&scratch.root(), &name, scratch.here(&lossy(&bytes)).as_bytes());
+        }
+        for (name, bytes) in tree(&dir.join("home")) {
+            place(scratch.home(), &name, scratch.here(&lossy(&bytes)).as_bytes());
+        }
+        for line in text(&dir.join("env")).unwrap_or_default().lines() {
+            let (name, value) = line.split_once('=').unwrap();
+            match value {
+                "" => scratch.env.remove(name),
+                value => scratch.env.insert(name.into(), scratch.here(value)),
+            };
+        }
+        Self { dir: dir.to_owned(), scratch, step: 0 }
+    }
+
+    fn check(mut self) -> Result<(), Failed> {
+        for (name, payload) in tree(&self.dir.join("given")) {
+            let run = self.play(&payload, &["hook"], "hookkeeper");
+            if run.code != Some(0) {
+                return Err(format!("given/{name}: {:?} {}", run.code, run.stderr).into());
+            }
+        }
+        let stdin =
+            ["stdin.json", "stdin.txt"].iter().find_map(|f| fs::read(self.dir.join(f)).ok());
+        let args = text(&self.dir.join("args")).unwrap_or_else(|| "hook".into());
+        let argv0 = text(&self.dir.join("argv0")).unwrap_or_else(|| "hookkeeper".into());
+        let args: Vec<&str> = args.split_whitespace().collect();
+        let run = self.play(&stdin.unwrap_or_default(), &args, argv0.trim());
+        self.compare(&run)
+    }
+
+    /// Time goes on by ten seconds a step.
+    fn play(&mut self, payload: &[u8], args: &[&str], argv0: &str) -> Run {
+        let first = text(&self.dir.join("clock")).unwrap_or_else(|| FIRST_STEP.into());
+        let now = chrono::DateTime::parse_from_rfc3339(first.trim()).unwrap()
+            + chrono::TimeDelta::seconds(self.step * SECONDS_PER_STEP);
+        self.step += 1;
+        self.scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), now.to_rfc3339());
+        let payload = match std::str::from_utf8(payload) {
+            Ok(text) => self.scratch.here(text).into_bytes(),
+            Err(_) => payload.to_owned(),
+        };
+        self.scratch.run_as(argv0, args, &payload)
+    }
+
+    fn compare(&self, run: &Run) -> Result<(), Failed> {
+        let found = self.found(run);
+        let expected = self.expected();
+        if found == expected {
+            return Ok(());
+        }
+        if std::env::var_os("UPDATE_CASES").is_some() {
+            self.update(&found);
+            return Ok(());
+        }
+        let names = found.keys().chain(expected.keys()).collect::<std::collections::BTreeSet<_>>();
+        let mut report = String::new();
+        for name in names {
+            let (want, have) = (expected.get(name), found.get(name));
+            if want != have {
+                let show = |text: Option<&String>| text.map_or("(nothing)".into(), String::clone);
+                report += &format!(
+                    "\n--- {name}, expected:\n{}\n--- found:\n{}\n",
+                    show(want),
+                    show(have)
+                );
+            }
+        }
+        Err(report.into())
+    }
+
+    /// Everything that the run left, with recorded paths: `after/…`, `stdout…`, `stderr.txt`, `exit`.
+    fn found(&self, run: &Run) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        for (name, bytes) in tree(&self.scratch.root()) {
+            if !name.starts_with(".git/") && name != ".git" {
+                found.insert(format!("after/{}", stored(&name)), self.normal(&lossy(&bytes)));
+            }
+        }
+        let stdout = if run.stdout.starts_with('{') { "stdout.json" } else { "stdout.txt" };
+        for (name, text) in [(stdout, &run.stdout), ("stderr.txt", &run.stderr)] {
+            if !text.is_empty() {
+                found.insert(name.into(), self.normal(text));
+            }
+        }
+        if run.code != Some(0) {
+            found.insert(
+                "exit".into(),
+                format!("{}\n", run.code.map_or("signal".into(), |c| c.to_string())),
+            );
+        }
+        found
+    }
+
+    fn expected(&self) -> BTreeMap<String, String> {
+        let expected = tree(&self.dir).into_iter().filter(|(name, _)| {
+            name.starts_with("after/")
+                || ["stdout.json", "stdout.txt", "stderr.txt", "exit"].contains(&name.as_str())
+        });
+        expected.map(|(name, bytes)| (name, lossy(&bytes))).collect()
+    }
+
+    /// Digests depend on where the scratch project is.
+    fn normal(&self, text: &str) -> String {
+        let text = self.scratch.recorded(text);
+        let digest = |word: &str| word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit());
+        let words = text.split('"').map(|word| if digest(word) { "(sha256)" } else { word });
+        words.collect::<Vec<_>>().join("\"")
+    }
+
+    fn update(&self, found: &BTreeMap<String, String>) {
+        for name in self.expected().keys() {
+            fs::remove_file(self.dir.join(name)).unwrap();
+        }
+        for (name, text) in found {
+            place(&self.dir, name, text.as_bytes());
+        }
+    }
+}
+
+/// Files that git would read in this repository go by other names in a case.
+fn stored(name: &str) -> String {
+    name.replace(".git", "dot-git")
+}
+
+fn place(base: &Path, name: &str, bytes: &[u8]) {
+    let unstored = name.replace("dot-git", ".git");
+    let name = if name.starts_with("after/") { name } else { &unstored };
+    let path = base.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn text(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

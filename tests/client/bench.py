@@ -1,0 +1,112 @@
+"""A fresh project with our hooks, the client to run in it, and the books that it leaves."""
+import json
+import subprocess
+from pathlib import Path
+
+from drive import Client
+from script import bash
+
+
+class Bench:
+    def __init__(self, root, exe, binary, settings):
+        self.root = root
+        self.exe = exe
+        self.command = str(binary)
+        self.home = root / "home"
+        self.project = root / "project"
+        self.books = Books(self.project / ".claude/state")
+        self.books_kept = True
+        self.clients = []
+        self._make_project(settings)
+
+    def run(self, *prompts, rules=(), args=(), env=None):
+        return self.start(*prompts, rules=rules, args=args, env=env).finish()
+
+    def start(self, *prompts, rules=(), args=(), env=None):
+        out = self.root / f"run-{len(self.clients) + 1}"
+        out.mkdir()
+        client = Client(self.exe, self.project, self.home, out, prompts, rules, args, env)
+        self.clients.append(client)
+        return client
+
+    def copy_books(self, name):
+        """A tool call that copies the books as they are at that moment; see `copied`."""
+        return bash(f"cp -r .claude/state '{self.root / name}'")
+
+    def copied(self, name):
+        return Books(self.root / name)
+
+    def write(self, path, content):
+        target = self.project / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content)
+
+    def git(self, *arguments):
+        author = ["-c", "user.name=Test", "-c", "user.email=test@example.com"]
+        done = subprocess.run(["git", *author, *arguments], cwd=self.project, check=True,
+                              capture_output=True, text=True)
+        return done.stdout
+
+    def transcripts(self):
+        return sorted((self.home / ".claude/projects").rglob("*.jsonl"))
+
+    def close(self):
+        for client in self.clients:
+            client.kill()
+
+    def _make_project(self, settings):
+        self.project.mkdir(parents=True)
+        for groups in settings["hooks"].values():
+            for hook in (hook for group in groups for hook in group["hooks"]):
+                if hook["command"] == "hookkeeper":
+                    hook["command"] = self.command
+        self.write("README.md", "A small project.\n")
+        self.write(".claude/settings.json", json.dumps(settings, indent=2))
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message=Start")
+
+
+class Books:
+    """What is under .claude/state, parsed. A document that is not there is None."""
+
+    def __init__(self, root):
+        self.root = root
+
+    def document(self, name):
+        path = self.root / name
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def names(self, room):
+        path = self.root / room
+        return sorted(entry.name for entry in path.iterdir()) if path.exists() else []
+
+    def metrics(self):
+        return (self.document("session/metrics.json") or {"sessions": []})["sessions"]
+
+    def entry(self, session_id):
+        """The one entry of a session; empty if there is none."""
+        return next((entry for entry in self.metrics() if entry["session_id"] == session_id), {})
+
+    def live(self, session_id):
+        return self.document(f"session/live/{session_id}.json")
+
+    def live_ids(self):
+        return [Path(name).stem for name in self.names("session/live") if name.endswith(".json")]
+
+    def results(self, session_id):
+        """The archived results of a session's agents, by agent id."""
+        room = f"agents/results-archive/{session_id}"
+        results = (self.document(f"{room}/{name}") for name in self.names(room) if name != "synthesis.json")
+        return {result["agent_id"]: result for result in results}
+
+    def synthesis(self, session_id):
+        return self.document(f"agents/results-archive/{session_id}/synthesis.json")
+
+    def log(self):
+        path = self.root / "log/hooks.jsonl"
+        return json_lines(path) if path.exists() else []
+
+
+def json_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]

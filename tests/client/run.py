@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Runs the real client against the books: python3 tests/client/run.py [--binary PATH] [--only NAME] [--keep]
+
+Exit status: 0 all passed, 1 something failed, 3 the client cannot be had (nothing was tested).
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+from audit import audit  # noqa: E402
+from bench import Bench  # noqa: E402
+from check import Check  # noqa: E402
+from drive import NoClient, find_client, leave_the_network  # noqa: E402
+from scenarios import ALL  # noqa: E402
+
+
+def main():
+    options = arguments()
+    try:
+        client = find_client()
+    except NoClient as why:
+        print(f"nothing was tested: the client cannot be had: {why}")
+        return 3
+    binary = options.binary.resolve() if options.binary else build()
+    leave_the_network(again(options, binary))
+    names = [name for name in ALL if options.only in (None, name)]
+    passed = sum([passes(name, client, binary, options.keep) for name in names])
+    print(f"{passed} passed, {len(names) - passed} failed")
+    return 0 if passed == len(names) else 1
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="HookKeeper's tests with the real client")
+    parser.add_argument("--binary", type=Path, help="the program to test (default: a release build)")
+    parser.add_argument("--only", choices=list(ALL), metavar="NAME", help=f"one of {', '.join(ALL)}")
+    parser.add_argument("--keep", action="store_true", help="keep the directories of passed scenarios too")
+    return parser.parse_args()
+
+
+def again(options, binary):
+    """The arguments that start this program once more, with what was found out so far."""
+    only = ["--only", options.only] if options.only else []
+    return [str(HERE / "run.py"), "--binary", str(binary), *only, *(["--keep"] if options.keep else [])]
+
+
+def build():
+    command = ["cargo", "build", "--release", "--message-format=json"]
+    done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit("the program does not build")
+    messages = (json.loads(line) for line in done.stdout.splitlines())
+    return Path(next(message["executable"] for message in messages if message.get("executable")))
+
+
+def passes(name, client, binary, keep):
+    began = time.monotonic()
+    root = Path(tempfile.mkdtemp(prefix=f"hookkeeper-{name}-"))
+    check = Check()
+    settings = json.loads((REPOSITORY / "settings.example.json").read_text())
+    bench = Bench(root, client, binary, settings)
+    try:
+        ALL[name](bench, check)
+        audit(bench, check)
+    except Exception:
+        check.failures.append(traceback.format_exc().rstrip())
+    finally:
+        bench.close()
+    seconds = time.monotonic() - began
+    print(f"{'FAILED' if check.failures else 'ok':6} {name} ({seconds:.1f} s)", flush=True)
+    for failure in check.failures:
+        print("  - " + failure.replace("\n", "\n    "))
+    if keep or check.failures:
+        print(f"    kept: {root}", flush=True)
+    else:
+        shutil.rmtree(root, ignore_errors=True)
+    return not check.failures
+
+
+if __name__ == "__main__":
+    os.environ.pop("HOOKKEEPER_OFF", None)
+    sys.exit(main())

@@ -1,0 +1,167 @@
+//! A scratch project, and the binary started in it as the client would start it.
+#![allow(dead_code, reason = "every test binary uses a part of this")]
+#![expect(clippy::disallowed_methods, reason = "tests make, read and remove their own files")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+/// The home directory that recorded payloads speak of; the project is `shop` in it.
+pub const RECORDED_HOME: &str = "/home/dev";
+/// A process that is always there: sessions of a test are not abandoned.
+pub const ALIVE: &str = "1";
+
+pub struct Scratch {
+    home: PathBuf,
+    pub env: BTreeMap<String, String>,
+}
+
+pub struct Run {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Scratch {
+    /// A new home with an empty project in it.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let home = std::env::temp_dir().join(format!("hk{}x{n}", std::process::id()));
+        fs::create_dir_all(home.join("shop")).unwrap();
+        let home = home.canonicalize().unwrap();
+        let mut env = BTreeMap::new();
+        env.insert("HOME".into(), home.display().to_string());
+        env.insert("PATH".into(), std::env::var("PATH").unwrap_or_default());
+        env.insert("CLAUDE_PID".into(), ALIVE.into());
+        env.insert("CLAUDE_PROJECT_DIR".into(), home.join("shop").display().to_string());
+        Self { home, env }
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.home.join("shop")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.root().join(".claude/state")
+    }
+
+    /// Recorded paths to paths here.
+    pub fn here(&self, text: &str) -> String {
+        text.replace(RECORDED_HOME, &self.home.display().to_string())
+    }
+
+    /// And back.
+    pub fn recorded(&self, text: &str) -> String {
+        text.replace(&self.home.display().to_string(), RECORDED_HOME)
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hookkeeper"));
+        command.args(args).env_clear().envs(&self.env).current_dir(self.root());
+        command
+    }
+
+    pub fn run_as(&self, argv0: &str, args: &[&str], stdin: &[u8]) -> Run {
+        let mut command = self.command(args);
+        command.arg0(argv0);
+        finish(spawn(command), stdin)
+    }
+
+    pub fn run(&self, args: &[&str], stdin: &[u8]) -> Run {
+        finish(spawn(self.command(args)), stdin)
+    }
+
+    /// One event; it must be taken without complaint.
+    pub fn hook(&self, payload: &Value) -> Run {
+        let run = self.run(&["hook"], format!("{}\n", self.here(&payload.to_string())).as_bytes());
+        assert_eq!(run.code, Some(0), "{payload}: {}", run.stderr);
+        assert_eq!(run.stderr, "", "{payload}");
+        run
+    }
+
+    /// A document below `.claude/state`.
+    pub fn doc(&self, path: &str) -> Value {
+        let path = self.state().join(path);
+        let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.state().join(path).exists()
+    }
+
+    /// Names in a folder below `.claude/state`; none if there is no such folder.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.state().join(path)) else { return Vec::new() };
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if std::env::var_os("KEEP_SCRATCH").is_none() {
+            let _ = fs::remove_dir_all(&self.home);
+        }
+    }
+}
+
+pub fn spawn(mut command: Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+pub fn finish(mut child: Child, stdin: &[u8]) -> Run {
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    let output = child.wait_with_output().unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The recorded payloads of a scenario, in order.
+pub fn recorded_payloads(scenario: &str) -> Vec<(String, Value)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/payloads").join(scenario);
+    let mut files: Vec<PathBuf> = fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    let read = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, serde_json::from_slice(&fs::read(path).unwrap()).unwrap())
+    };
+    files.iter().map(read).collect()
+}
+
+/// Every file below a directory, by its path in it.
+pub fn tree(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    collect(dir, dir, &mut files);
+    files
+}
+
+fn collect(base: &Path, dir: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            collect(base, &path, files);
+        } else {
+            let name = path.strip_prefix(base).unwrap().to_string_lossy().into_owned();
+            files.insert(name, fs::read(&path).unwrap_or_default());
+        }
+    }
+}
