@@ -1,8 +1,7 @@
-"""Starting programs, taking their time, and the rows that come of it."""
+"""Starting programs, taking their time, and the table that comes of it."""
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import random
@@ -24,28 +23,22 @@ class Failed(Exception):
 
 
 def environment(project: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": os.environ["HOME"],
-        "CLAUDE_PROJECT_DIR": str(project),
-        "CLAUDE_PID": str(os.getpid()),
-    }
+    own = {"CLAUDE_PROJECT_DIR": str(project), "CLAUDE_PID": str(os.getpid())}
+    return {name: os.environ[name] for name in ("PATH", "HOME")} | own
 
 
 def start(argv: list[str], env: dict[str, str], stdin: bytes) -> int:
     """Nanoseconds from the start of a program to its end."""
-    # In memory: a payload that is written to the disk would disturb what is measured next.
+    # A file in memory: one on the disk would still be written while the program is measured.
     payload = os.memfd_create("payload")
-    try:
-        os.write(payload, stdin)
-        os.lseek(payload, 0, os.SEEK_SET)
-        streams = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate((payload, DEVNULL, DEVNULL))]
-        began = time.perf_counter_ns()
-        pid = os.posix_spawn(argv[0], argv, env, file_actions=streams)
-        _, status = os.waitpid(pid, 0)
-        took = time.perf_counter_ns() - began
-    finally:
-        os.close(payload)
+    os.write(payload, stdin)
+    os.lseek(payload, 0, os.SEEK_SET)
+    streams = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate((payload, DEVNULL, DEVNULL))]
+    began = time.perf_counter_ns()
+    pid = os.posix_spawn(argv[0], argv, env, file_actions=streams)
+    _, status = os.waitpid(pid, 0)
+    took = time.perf_counter_ns() - began
+    os.close(payload)
     if status != 0:
         raise Failed(f"{argv} ended with {os.waitstatus_to_exitcode(status)} on {stdin[:300]!r}")
     return took
@@ -53,14 +46,18 @@ def start(argv: list[str], env: dict[str, str], stdin: bytes) -> int:
 
 @dataclass
 class Contestant:
-    """A program that is started again and again. `before` prepares the start with number n and
-    gives its stdin, `after` checks what it did; neither is measured."""
+    """A program that is started again and again. `before` prepares start number n and gives its
+    stdin, `after` checks what it did; neither is measured."""
 
     argv: list[str]
     env: dict[str, str]
-    before: Callable[[int], bytes] = lambda n: b""
+    before: Callable[[int], bytes] = lambda n: b"{}\n"
     after: Callable[[int], None] = lambda n: None
     times: list[int] = field(default_factory=list)
+
+    @property
+    def us(self) -> float:
+        return statistics.median(self.times) / 1000
 
     def run(self, n: int) -> int:
         stdin = self.before(n)
@@ -70,73 +67,74 @@ class Contestant:
 
     def instructions(self, n: int) -> int:
         """The same start under callgrind."""
-        tool = [shutil.which("valgrind"), "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        stdin = self.before(n)
-        done = subprocess.run([*tool, *self.argv], env=self.env, input=stdin, capture_output=True, check=True)
+        tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        ran = subprocess.run([*tool, *self.argv], env=self.env, input=self.before(n),
+                             capture_output=True, check=True)
         self.after(n)
-        return next(int(line.split()[-1]) for line in done.stderr.splitlines() if b"Collected" in line)
-
-    @property
-    def us(self) -> float:
-        return statistics.median(self.times) / 1000
-
-
-def race(contestants: list[Contestant], starts: int) -> None:
-    """One start of each per round, every round in another order."""
-    gc.disable()
-    for n in range(WARM_UP + starts):
-        for contestant in random.Random(n).sample(contestants, len(contestants)):
-            took = contestant.run(n)
-            if n >= WARM_UP:
-                contestant.times.append(took)
-    gc.enable()
+        collected = next(line for line in ran.stderr.splitlines() if b"Collected" in line)
+        return int(collected.split()[-1])
 
 
 @dataclass
-class Figure:
-    """What a row is held to: a ratio to something else in the same run."""
+class Ratio:
+    """A row's time against others' (the fastest of them); a figure to keep if there is one."""
 
-    bound: float
-    of: str
-    value: float
-    at_least: bool = False
+    name: str
+    others: list[Contestant]
+    at_most: float | None = None
+    at_least: float | None = None
 
-    @property
-    def ok(self) -> bool:
-        return self.value >= self.bound if self.at_least else self.value <= self.bound
+    def of(self, us: float) -> float:
+        return us / min(other.us for other in self.others)
 
-    def __str__(self) -> str:
-        word = "at least " if self.at_least else ""
-        return f"{word}{self.bound:g} × {self.of} (is {self.value:.2f})"
+    def ok(self, us: float) -> bool:
+        return (self.at_least or 0) <= self.of(us) <= (self.at_most or float("inf"))
+
+    def text(self, us: float) -> str:
+        is_so = f"{self.of(us):.2f} × {self.name}"
+        if self.at_least:
+            return f"at least {self.at_least:g} × {self.name} (is {self.of(us):.2f})"
+        return f"{self.at_most:g} × {self.name} (is {self.of(us):.2f})" if self.at_most else is_so
 
 
 @dataclass
 class Row:
     path: str
-    us: float | None
-    floors: float | None
-    figures: list[Figure] = field(default_factory=list)
-    note: str = ""
+    contestant: Contestant | None
+    ratios: list[Ratio] = field(default_factory=list)
+    floor: Contestant | None = None
 
-    @property
-    def ok(self) -> bool | None:
-        return all(figure.ok for figure in self.figures) if self.figures else None
+    def cells(self) -> list[str]:
+        if self.contestant is None:
+            return [self.path, "not installed", "", "", ""]
+        us = self.contestant.us
+        held = [ratio.ok(us) for ratio in self.ratios if ratio.at_most or ratio.at_least]
+        verdict = ("yes" if all(held) else "**no**") if held else ""
+        ratios = ", ".join(ratio.text(us) for ratio in self.ratios)
+        return [self.path, f"{us:,.0f}", f"{us / self.floor.us:.2f}", ratios, verdict]
 
-    def markdown(self) -> str:
-        us = self.note or "not installed" if self.us is None else f"{self.us:,.0f}"
-        floors = "" if self.floors is None else f"{self.floors:.2f}"
-        held = ", ".join(map(str, self.figures)) or self.note
-        verdict = {True: "yes", False: "**no**", None: ""}[self.ok]
-        return f"| {self.path} | {us} | {floors} | {held} | {verdict} |"
 
-    def as_json(self) -> dict:
-        figures = [{**vars(figure), "ok": figure.ok} for figure in self.figures]
-        return {**vars(self), "figures": figures, "ok": self.ok}
+def race(rows: list[Row], starts: int) -> list[Row]:
+    """One start of each per round, every round in another order. The first row is the floor."""
+    contestants = [row.contestant for row in rows if row.contestant]
+    # What the preparations wrote would otherwise go to the disk while others are measured.
+    os.sync()
+    for n in range(WARM_UP + starts):
+        for contestant in random.Random(n).sample(contestants, len(contestants)):
+            took = contestant.run(n)
+            if n >= WARM_UP:
+                contestant.times.append(took)
+    for row in rows:
+        row.floor = contestants[0]
+    return rows
+
+
+COLUMNS = ["path", "median µs", "× floor", "at most", "ok?"]
 
 
 def table(rows: list[Row]) -> str:
-    head = ["| path | median µs | × floor | at most | ok? |", "|---|---:|---:|---|---|"]
-    return "\n".join(head + [row.markdown() for row in rows])
+    lines = [COLUMNS, ["---", "---:", "---:", "---", "---"], *(row.cells() for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def compile_c(name: str, to: Path) -> str:
@@ -146,8 +144,10 @@ def compile_c(name: str, to: Path) -> str:
 
 
 def build_release() -> Path:
-    """Builds the program; where it is, only cargo knows."""
+    """Builds the program. Where it is then, cargo says."""
+    if not shutil.which("cargo"):
+        raise Failed("there is no cargo: name a program with --binary")
     build = ["cargo", "build", "--release", "--message-format=json"]
-    done = subprocess.run(build, cwd=HERE.parent, stdout=subprocess.PIPE, check=True)
-    messages = map(json.loads, done.stdout.splitlines())
-    return next(Path(m["executable"]) for m in messages if m.get("executable"))
+    ran = subprocess.run(build, cwd=HERE.parent, stdout=subprocess.PIPE, check=True)
+    messages = map(json.loads, ran.stdout.splitlines())
+    return next(Path(message["executable"]) for message in messages if message.get("executable"))

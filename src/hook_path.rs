@@ -123,6 +123,7 @@ fn settle(
             break;
         }
     }
+    snapshot.frozen.clone_from(&store.frozen);
     let mut plan = (hook.plan)(event, &snapshot, context);
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
     // A spooled event's reply is discarded, so it must not use up what waits to be said.
@@ -259,7 +260,6 @@ fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
         let (_, state) = store::state_dir(&root, process.home().as_deref()).ok()?;
         store::hide(&state).ok()?;
         let now = process.now();
-        let kept = rejected::keep(&state, bytes, &Redactor::default(), now, process.pid()).ok()?;
         let outcome = format!("rejected: {why}");
         let line = Line {
             time: &time::spell_millis(now),
@@ -270,6 +270,10 @@ fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
             outcome: &outcome,
         };
         log::add(&state, &line, false);
+        if bytes.is_empty() {
+            return None;
+        }
+        let kept = rejected::keep(&state, bytes, &Redactor::default(), now, process.pid()).ok()?;
         Some(kept.strip_prefix(&root).map(Path::to_owned).unwrap_or(kept))
     };
     let kept = kept();

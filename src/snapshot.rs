@@ -21,6 +21,7 @@ use crate::facts::git::Git;
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::SideFile;
 use crate::facts::transcript::{AgentWork, InContext};
+use crate::store::layout::Doc;
 use crate::time::{self, Time};
 
 /// A document or a fact that a hook wants to see. A hook may ask again when it has seen some.
@@ -85,6 +86,9 @@ pub struct Snapshot {
     pub in_context: InContext,
     pub costs: BTreeMap<String, Cost>,
     pub fork_parent: Option<String>,
+    /// Documents that will not be written, whatever is planned: newer than we know, or unreadable
+    /// and not ours to move.
+    pub frozen: Vec<Doc>,
 }
 
 impl Snapshot {

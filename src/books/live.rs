@@ -51,8 +51,9 @@ pub struct Live {
     pub command_counts: BTreeMap<String, u64>,
     /// The prompt whose command was counted last: a slash prompt fires two events.
     pub command_prompt_id: Option<String>,
-    /// Minutes of earlier stretches of a session that was closed and goes on.
+    /// Minutes and files of earlier stretches of a session that was closed and goes on.
     pub earlier_minutes: u64,
+    pub earlier_files: u64,
     pub agents: Vec<Agent>,
     pub calls: Vec<Call>,
     /// `tool target` of every error that a success would make `recovered`.

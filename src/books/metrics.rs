@@ -84,9 +84,9 @@ pub struct Cost {
 }
 
 impl Entry {
-    /// The entry of a session that ends now.
-    pub fn of(live: &Live, ended: &str, cost: Cost, now: Time) -> Self {
-        let seconds = time::seconds_between(&live.started, &time::spell(now)).unwrap_or(0);
+    /// The entry of a session that ended at `end`.
+    pub fn of(live: &Live, ended: &str, cost: Cost, end: Time) -> Self {
+        let seconds = time::seconds_between(&live.started, &time::spell(end)).unwrap_or(0);
         Self {
             session_id: live.session_id.clone(),
             date: live.started.get(..10).unwrap_or_default().to_owned(),
@@ -112,14 +112,16 @@ impl Entry {
             loop_verdict: None,
             tokens: cost.tokens,
             cost_usd: cost.usd,
-            files_modified: live.files_modified.len() as u64,
+            files_modified: live.earlier_files + live.files_modified.len() as u64,
             extra: Extra::new(),
         }
     }
 
     /// A closed session goes on: its record takes the counts up where they were.
     pub fn reopen(&self, live: &mut Live) {
+        live.worked = true;
         live.earlier_minutes = self.duration_minutes;
+        live.earlier_files = self.files_modified;
         live.command_counts.clone_from(&self.commands);
         live.agents_spawned = self.agents.spawned;
         live.agents_completed = self.agents.completed;

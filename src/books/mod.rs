@@ -61,3 +61,8 @@ pub fn clip_block(text: &str, most: usize) -> String {
         }
     }
 }
+
+/// `1 agent`, `2 agents`.
+pub fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}

@@ -11,7 +11,7 @@ use crate::books::live::Live;
 use crate::books::metrics::Metrics;
 use crate::books::queue::Queue;
 use crate::books::synthesis::Synthesis;
-use crate::books::{active::Active, backup::Kept, clip, current};
+use crate::books::{active::Active, backup::Kept, clip, current, plural};
 use crate::process::Process;
 use crate::store::view::View;
 use crate::time;
@@ -142,10 +142,10 @@ fn session(live: &Live, now: time::Time) -> Vec<String> {
     let branch = live.git_branch.as_deref().unwrap_or("no branch");
     let seen = time::human(time::age(&live.last_seen, now));
     let mut lines = vec![format!(
-        "{}  {branch}, for {}, seen {seen} ago, {} files modified",
+        "{}  {branch}, for {}, seen {seen} ago, {} modified",
         live.session_id,
         time::human(time::age(&live.started, now)),
-        live.files_modified.len()
+        plural(live.files_modified.len(), "file")
     )];
     lines.extend(live.task.as_ref().map(|task| format!("  task: {}", clip(task, 100))));
     lines

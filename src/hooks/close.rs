@@ -7,9 +7,11 @@ use crate::books::errors::Errors;
 use crate::books::live::Live;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::result::{AgentResult, LOST};
+use crate::books::synthesis::Synthesis;
 use crate::plan::{Change, Plan};
-use crate::snapshot::{Context, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
+use crate::time::Time;
 
 /// Closes one session or several, in one go.
 pub struct Closing {
@@ -19,6 +21,8 @@ pub struct Closing {
     measured: bool,
     lost: Vec<AgentResult>,
     closed: Vec<String>,
+    /// To be archived with the results, in place of what is there.
+    pub synthesis: Option<Synthesis>,
 }
 
 impl Closing {
@@ -30,14 +34,15 @@ impl Closing {
             measured: false,
             lost: Vec::new(),
             closed: Vec::new(),
+            synthesis: None,
         }
     }
 
-    pub fn session(&mut self, live: &Live, ended: &str, snapshot: &Snapshot, context: &Context) {
+    pub fn session(&mut self, live: &Live, ended: &str, snapshot: &Snapshot, end: Time) {
         let mut live = live.clone();
         for agent in std::mem::take(&mut live.agents) {
             live.agents_failed += 1;
-            self.lost.push(AgentResult::of(agent, LOST, context.now));
+            self.lost.push(AgentResult::of(agent, LOST, end));
         }
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = &self.errors {
@@ -47,7 +52,7 @@ impl Closing {
         }
         if live.worked {
             let cost = snapshot.costs.get(&live.session_id).copied().unwrap_or_default();
-            let entry = Entry::of(&live, ended, cost, context.now);
+            let entry = Entry::of(&live, ended, cost, end);
             self.too_old.extend(self.metrics.put(entry));
             self.measured = true;
         }
@@ -67,6 +72,9 @@ impl Closing {
         }
         for result in &self.lost {
             plan.put(Doc::result(&result.agent_id), result);
+        }
+        if let Some(synthesis) = &self.synthesis {
+            plan.put(Doc::Synthesis, synthesis);
         }
         let alone = !others && self.closed.len() == 1;
         for session_id in &self.closed {

@@ -8,6 +8,10 @@ use crate::event::{Event, Kind};
 use crate::plan::{Change, Plan};
 use crate::snapshot::{Ask, COPIES, Context, Snapshot};
 use crate::store::layout::Doc;
+use crate::time;
+
+/// `last_seen` may be this old.
+pub const LAST_SEEN_SECONDS: u64 = 60;
 
 /// What has to be known to take or open the session's record.
 pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
@@ -56,6 +60,14 @@ pub fn take(event: &Event, snapshot: &Snapshot, context: &Context) -> Live {
         entry.reopen(&mut live);
     }
     live
+}
+
+/// The session is alive. Its time is renewed once a minute: every write has its price.
+pub fn seen(live: &mut Live, context: &Context) {
+    live.worked = true;
+    if time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
+        live.last_seen = context.spelled();
+    }
 }
 
 /// Puts the record back, then the copies that depend on it.

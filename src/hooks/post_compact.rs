@@ -20,10 +20,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut digest = sha256_hex(told.join("\n").as_bytes());
     digest.truncate(16);
     let mut plan = Plan::because("compacted");
+    desk::seen(&mut live, context);
     if live.last_compaction.as_ref() != Some(&digest) {
         live.last_compaction = Some(digest);
         live.compactions += 1;
-        live.last_seen = context.spelled();
     }
     desk::put(&mut plan, snapshot, &live);
     plan

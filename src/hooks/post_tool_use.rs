@@ -14,9 +14,8 @@ use crate::snapshot::{Ask, COPIES, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time;
 
+use super::desk::LAST_SEEN_SECONDS;
 use super::{desk, pre_tool_use, subagent_stop, tell};
-
-const LAST_SEEN_SECONDS: u64 = 60;
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks(event, snapshot);
@@ -39,10 +38,16 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.push(Ask::Result(id.clone()));
         asks.push(Ask::Synthesis);
         if tell::is_due(live) {
-            asks.extend(tell::asks(&event.session_id, snapshot));
+            asks.extend(tell::asks(live, snapshot));
         }
     }
-    asks.extend(nameless(event, live));
+    if let Some(side_file) = nameless(event, live) {
+        asks.push(side_file);
+        asks.extend(COPIES);
+    }
+    if is_stale(event, live, context) {
+        asks.extend(COPIES);
+    }
     asks
 }
 
@@ -50,11 +55,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut plan = Plan::default();
     let mut live = desk::take(event, snapshot, context);
     let mut news = Vec::new();
-    if !live.worked || time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
-        live.last_seen = context.spelled();
-        live.worked = true;
+    if !live.worked || is_stale(event, &live, context) {
         news.push("seen".to_owned());
     }
+    desk::seen(&mut live, context);
     if let Some(file) = modified(event, context) {
         news.push(format!("modified {file}"));
         live.add_file(file);
@@ -74,12 +78,12 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     {
         if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
             agent.last_seen = context.spelled();
-            news.push(format!("agent {id} seen"));
         }
         if let Some(side) = snapshot.side_file.as_ref().filter(|_| agent.task.is_none()) {
             agent.task = side.description.as_ref().map(|task| context.redact.text(task));
             agent.tool_use_id = agent.tool_use_id.take().or_else(|| side.tool_use_id.clone());
             agent.background = agent.background.or(side.background);
+            news.push(format!("agent {id} is known"));
         }
     }
     if let Some(id) = linked(event) {
@@ -89,6 +93,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     plan.outcome = if news.is_empty() { "nothing to record".into() } else { news.join(", ") };
     desk::put(&mut plan, snapshot, &live);
     plan
+}
+
+/// Whether it is time to note that the session, or the agent in it, is alive.
+fn is_stale(event: &Event, live: &Live, context: &Context) -> bool {
+    let agent = event.agent_id.as_deref().and_then(|id| live.agent(id));
+    let mut times = std::iter::once(&live.last_seen).chain(agent.map(|agent| &agent.last_seen));
+    times.any(|time| time::age(time, context.now) >= LAST_SEEN_SECONDS)
 }
 
 /// The file that an edit changed, as the project sees it.

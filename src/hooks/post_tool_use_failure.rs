@@ -49,9 +49,9 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     };
     let mut plan = Plan::because(format!("{}: {}", record.classification, record.status));
     // The item first: an error that says `queued` must have one, even after a kill.
-    let item = match record.status.as_str() {
+    let queued = match record.status.as_str() {
         QUEUED => enqueue(&mut plan, &mut live, &record, place, snapshot, context),
-        _ => None,
+        _ => Queued::Before,
     };
     plan.put(Doc::Errors, &errors);
     let tally = errors.tally(&live.session_id);
@@ -59,10 +59,9 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     live.errors_recovered = live.errors_recovered.max(tally.recovered);
     live.errors_escalated = tally.escalated;
     live.open_target(&record.target);
-    live.worked = true;
-    live.last_seen = context.spelled();
+    desk::seen(&mut live, context);
     desk::put(&mut plan, snapshot, &live);
-    plan.reply.context = advice(&record, item.as_deref(), context);
+    plan.reply.context = advice(&record, &queued, context);
     if record.status == ESCALATED {
         plan.reply.tell_user(&escalation(&record));
     }
@@ -94,6 +93,13 @@ fn failure(event: &Event, context: &Context) -> Failure {
     }
 }
 
+/// Whether a syntax error is in the work queue.
+enum Queued {
+    As(String),
+    Before,
+    Refused,
+}
+
 /// A syntax error is work, not something to try again.
 fn enqueue(
     plan: &mut Plan,
@@ -102,7 +108,10 @@ fn enqueue(
     place: Option<(String, u64)>,
     snapshot: &Snapshot,
     context: &Context,
-) -> Option<String> {
+) -> Queued {
+    if snapshot.frozen.contains(&Doc::Queue) {
+        return Queued::Refused;
+    }
     let mut queue = snapshot.queue.clone().unwrap_or_default();
     let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
     let file = file.map(|file| context.relative(&file));
@@ -121,15 +130,15 @@ fn enqueue(
         ..Item::default()
     });
     if !added {
-        return None;
+        return Queued::Before;
     }
     live.issues_found += 1;
     plan.put(Doc::Queue, &queue);
-    queue.items.last().map(|item| item.id.clone())
+    queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }
 
 /// One or two sentences for the model; nothing where there is nothing to advise.
-fn advice(record: &Record, item: Option<&str>, context: &Context) -> Option<String> {
+fn advice(record: &Record, queued: &Queued, context: &Context) -> Option<String> {
     let class = record.classification.replace('_', " ");
     let (n, max) = (record.retry_count, record.max_retries);
     let class = if class == "unknown" { "unclassified".to_owned() } else { class };
@@ -141,19 +150,30 @@ fn advice(record: &Record, item: Option<&str>, context: &Context) -> Option<Stri
                 0 => "now".to_owned(),
                 seconds => format!("in {} (after {at})", time::human(seconds)),
             };
-            format!("{class} error, attempt {n} of {max}. A retry makes sense {when}.")
+            match record.classification.as_str() {
+                "unknown" => format!(
+                    "unclassified error, attempt {n} of {max}. One retry is reasonable if the message does not \
+                     say what is wrong."
+                ),
+                _ => format!("{class} error, attempt {n} of {max}. A retry makes sense {when}."),
+            }
         }
-        QUEUED => match item {
-            Some(id) => format!(
+        QUEUED => match queued {
+            Queued::As(id) => format!(
                 "syntax error. The same call fails again until the source is fixed; it is item {id} in \
                  .claude/state/loop/work_queue.json."
             ),
-            None => "syntax error. It is in the work queue already.".to_owned(),
+            Queued::Before => "syntax error. It is in the work queue already.".to_owned(),
+            Queued::Refused => {
+                "syntax error. The same call fails again until the source is fixed. The work \
+                                queue cannot be written, so it is not in there."
+                    .to_owned()
+            }
         },
         ESCALATED if max == 0 => {
             format!("{class} error. A retry does not help; a person is needed.")
         }
-        ESCALATED => format!("{class} error, all {max} attempts used. A person is needed."),
+        ESCALATED => format!("{class} error again, no attempt left. A person is needed."),
         LOGGED => return None,
         _ => return None,
     };

@@ -4,10 +4,9 @@
 
 use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
+use crate::books::plural;
 use crate::snapshot::{Context, Snapshot};
 use crate::time;
-
-use super::tell::plural;
 
 const ITEMS: usize = 15;
 const AGENTS: usize = 20;

@@ -46,7 +46,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if !gone.is_empty() {
         let mut closing = Closing::new(snapshot);
         for live in &gone {
-            closing.session(live, "abandoned", snapshot, context);
+            // Nobody knows when its client died; it was last seen alive then.
+            let end = time::parse(&live.last_seen).unwrap_or(context.now);
+            closing.session(live, "abandoned", snapshot, end);
         }
         closing.finish(&mut plan, snapshot.lives.len() > gone.len());
         plan.outcome = format!("{source}, closed {} abandoned", gone.len());

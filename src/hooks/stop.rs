@@ -2,6 +2,7 @@
 
 use crate::books::clip;
 use crate::books::live::Live;
+use crate::books::plural;
 use crate::books::result::{AgentResult, LOST};
 use crate::event::Event;
 use crate::plan::Plan;
@@ -22,7 +23,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
         if !missing.is_empty() {
             asks.push(Ask::Synthesis);
             asks.extend(missing.into_iter().map(Ask::Result));
-            if subagent_stop::is_foreign(snapshot, &event.session_id) {
+            if subagent_stop::needs_results(snapshot, Some(live)) {
                 asks.push(Ask::AllResults);
             }
         }
@@ -39,12 +40,11 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     let mut plan = Plan::because("the turn is over");
     let mut live = desk::take(event, snapshot, context);
-    live.worked = true;
-    live.last_seen = context.spelled();
+    desk::seen(&mut live, context);
     name_tasks(event, &mut live, context);
     let ended = end_missing(event, &mut live, snapshot, context);
     if !ended.is_empty() {
-        plan.outcome = format!("the turn is over, {} agents were gone", ended.len());
+        plan.outcome = format!("the turn is over, {} had gone", plural(ended.len(), "agent"));
         for result in &ended {
             plan.put(Doc::result(&result.agent_id), result);
         }

@@ -36,8 +36,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         }
         let agent = agent(event, id, &live, earlier, context);
         live.add_agent(agent);
-        live.worked = true;
-        live.last_seen = context.spelled();
+        desk::seen(&mut live, context);
     }
     desk::put(&mut plan, snapshot, &live);
     if context.settings.request_findings {

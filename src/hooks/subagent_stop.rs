@@ -1,6 +1,7 @@
 //! SubagentStop: what the agent found becomes a result, and the result part of the synthesis.
 
 use crate::books::live::Live;
+use crate::books::plural;
 use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
 use crate::books::synthesis::Synthesis;
 use crate::event::Event;
@@ -21,7 +22,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     asks.push(Ask::Synthesis);
     asks.extend(event.text("agent_transcript_path").map(|path| Ask::AgentWork(path.into())));
     asks.extend(side_file_of(event));
-    if is_foreign(snapshot, &event.session_id) {
+    if needs_results(snapshot, snapshot.own(event)) {
         asks.push(Ask::AllResults);
     }
     asks
@@ -35,14 +36,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut live = desk::take(event, snapshot, context);
     let result = result(event, id, &mut live, snapshot, context);
     let mut plan = Plan::because(format!(
-        "agent {} ended: {}, {} findings",
+        "agent {} ended: {}, {}",
         result.agent_id,
         result.status,
-        result.findings.len()
+        plural(result.findings.len(), "finding")
     ));
     count(&mut live, &result);
-    live.worked = true;
-    live.last_seen = context.spelled();
+    desk::seen(&mut live, context);
     plan.put(Doc::result(&result.agent_id), &result);
     plan.put(Doc::Synthesis, &synthesis(&live, snapshot, &[result], context));
     desk::put(&mut plan, snapshot, &live);
@@ -83,9 +83,14 @@ pub fn synthesis(
     synthesis
 }
 
-/// Whether the synthesis on disk is another session's.
-pub fn is_foreign(snapshot: &Snapshot, session_id: &str) -> bool {
-    snapshot.synthesis.as_ref().is_some_and(|synthesis| synthesis.session_id != session_id)
+/// Whether the session's synthesis has to be made again from its results: the document on disk is
+/// another session's, or gone.
+pub fn needs_results(snapshot: &Snapshot, live: Option<&Live>) -> bool {
+    let Some(live) = live.filter(|live| live.agents_completed + live.agents_failed > 0) else {
+        return false;
+    };
+    let own = |synthesis: &Synthesis| synthesis.session_id == live.session_id;
+    snapshot.has(&Ask::Synthesis) && !snapshot.synthesis.as_ref().is_some_and(own)
 }
 
 fn reason_to_skip(event: &Event, snapshot: &Snapshot) -> Option<&'static str> {

@@ -1,6 +1,7 @@
 //! What the parent is told of its agents' findings, once per synthesis.
 
 use crate::books::live::Live;
+use crate::books::plural;
 use crate::books::synthesis::Synthesis;
 use crate::snapshot::{Ask, Snapshot};
 
@@ -12,9 +13,9 @@ pub fn is_due(live: &Live) -> bool {
 }
 
 /// What has to be seen for it.
-pub fn asks(session_id: &str, snapshot: &Snapshot) -> Vec<Ask> {
+pub fn asks(live: &Live, snapshot: &Snapshot) -> Vec<Ask> {
     let mut asks = vec![Ask::Synthesis];
-    if super::subagent_stop::is_foreign(snapshot, session_id) {
+    if super::subagent_stop::needs_results(snapshot, Some(live)) {
         asks.push(Ask::AllResults);
     }
     asks
@@ -57,8 +58,4 @@ pub fn text(synthesis: &Synthesis) -> String {
     }
     text.push_str("\nAll of them, with sources: .claude/state/agents/results/synthesis.json");
     text
-}
-
-pub fn plural(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

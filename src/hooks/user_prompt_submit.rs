@@ -12,7 +12,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     if let Some(live) = snapshot.own(event) {
         if is_machine_made(&prompt(event)) && tell::is_due(live) {
-            asks.extend(tell::asks(&event.session_id, snapshot));
+            asks.extend(tell::asks(live, snapshot));
         }
         if live.source == "fork" && live.lineage.is_none() {
             asks.extend(session_start::fork_parent(event));
@@ -25,8 +25,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let prompt = prompt(event);
     let mut live = desk::take(event, snapshot, context);
     let mut plan = Plan::because("a prompt");
-    live.worked = true;
-    live.last_seen = context.spelled();
+    desk::seen(&mut live, context);
     if let (None, Some(parent)) = (&live.lineage, &snapshot.fork_parent) {
         let parent = parent.clone();
         live.lineage = Some(crate::books::live::Lineage { parent, by: "fork".into() });

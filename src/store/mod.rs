@@ -55,7 +55,7 @@ pub struct Store {
     /// The bytes of every document that was loaded, to compare with.
     loaded: Vec<(Doc, Vec<u8>)>,
     /// Documents that must stay as they are.
-    frozen: Vec<Doc>,
+    pub frozen: Vec<Doc>,
     pub settings: Settings,
     /// What the user should hear of: a key and a text.
     pub remarks: Vec<(String, String)>,

@@ -34,6 +34,8 @@ def _stream(run, client, check):
     if not client.killed:
         started = [event for event in client.events if event.get("subtype") == "hook_started"]
         check.equal(f"{run}: every hook that started ended", len(runs), len(started))
+        failed = client.results[-1]["is_error"]
+        check.equal(f"{run}: the client's exit status", client.process.returncode, int(failed))
     check.equal(f"{run}: the client's stderr", client.stderr, "")
 
 

@@ -1,7 +1,7 @@
 """Collects what is wrong, in words: what was expected and what was found."""
 import json
 
-LONGEST = 1500
+LONGEST = 800
 
 
 class Check:
@@ -22,7 +22,7 @@ class Check:
         count = text.count(part)
         wanted = "at least once" if times is None else f"exactly {times} times"
         right = count > 0 if times is None else count == times
-        self._note(right, what, f"{wanted}: {part}", f"{count} times in: {text}")
+        self._note(right, what, f"{wanted}: {part}", f"{count} times in {len(text)} characters, which end: {text[-LONGEST:]}")
 
     def lacks(self, what, text, part):
         self.contains(what, text, part, times=0)
@@ -41,4 +41,4 @@ def _holds(found, expected):
 
 def _spell(value):
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
+    return text if len(text) <= 2 * LONGEST else f"{text[:2 * LONGEST]} … ({len(text)} characters)"

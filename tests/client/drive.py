@@ -92,7 +92,13 @@ class Client:
 
     @property
     def session_id(self):
-        return next((event["session_id"] for event in self.events if event.get("session_id")), None)
+        """The first session's id. Events before `init` carry an id that a resumed session drops again."""
+        return next((event["session_id"] for event in self.events if event.get("subtype") == "init"), None)
+
+    @property
+    def results(self):
+        """How each turn ended."""
+        return [event for event in self.events if event.get("type") == "result"]
 
     @property
     def stderr(self):

@@ -33,6 +33,8 @@ def main():
         print(f"nothing was tested: the client cannot be had: {why}")
         return 3
     binary = options.binary.resolve() if options.binary else build()
+    if not os.access(binary, os.X_OK):
+        sys.exit(f"no program at {binary}")
     leave_the_network(again(options, binary))
     names = [name for name in ALL if options.only in (None, name)]
     passed = sum([passes(name, client, binary, options.keep) for name in names])
@@ -60,7 +62,9 @@ def build():
     if done.returncode:
         sys.exit("the program does not build")
     messages = (json.loads(line) for line in done.stdout.splitlines())
-    return Path(next(message["executable"] for message in messages if message.get("executable")))
+    made = (message["executable"] for message in messages
+            if message.get("executable") and "bin" in message["target"]["kind"])
+    return Path(next(made))
 
 
 def passes(name, client, binary, keep):

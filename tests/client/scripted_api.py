@@ -10,6 +10,7 @@ A rule is tried for every request, in order:
      "in": "last|first|any",     where to look instead (default last)
      "times": 1,                 how often the rule may answer
      "delay": 0.5,               seconds to wait first
+     "input_tokens": 1000,       what the request is said to have cost
      "reply": [blocks]}          content blocks: {"type":"text",...} or {"type":"tool_use","name":...,"input":...}
     {"match": "text", "status": 429, "etype": "rate_limit_error", "emsg": "slow down"}    an API error instead
 
@@ -119,7 +120,7 @@ def _handler(api):
                 if block["type"] == "tool_use":
                     block.setdefault("id", f"toolu_{api.run}{number:03d}{j:02d}")
             stop = "tool_use" if any(b["type"] == "tool_use" for b in blocks) else "end_turn"
-            usage = {"input_tokens": 1000, "output_tokens": 20,
+            usage = {"input_tokens": rule.get("input_tokens", 1000), "output_tokens": 20,
                      "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
             head = {"id": f"msg_{api.run}{number:03d}", "type": "message", "role": "assistant",
                     "model": body.get("model"), "stop_sequence": None}

@@ -1,7 +1,7 @@
 """Agents: the right task on the right agent, what they found, and who is told."""
-from script import after, agent, bash, text, turns
+from script import after, agent, api_error, bash, text, turns
 
-from .reading import all_heard, check_closed, heard, launched, main_thread, only_entry
+from .reading import check_closed, heard, launched, main_thread, only_entry
 
 
 def agents_in_parallel(bench, check):
@@ -63,12 +63,25 @@ def background_agent(bench, check):
 def background_agent_within_the_turn(bench, check):
     """The agent ends while the turn that launched it still works."""
     client = bench.run("GO on meanwhile", rules=turns(
-        agent("quick audit", "QUICK-AUDIT", background=True), after(0.5, bash("sleep 1")), bash("true"), "done", "noted",
+        agent("quick audit", "QUICK-AUDIT", background=True), after(0.5, bash("sleep 1")), bash("true"), "done",
         agents={"QUICK-AUDIT": "- **[S1]** No rate limit (src/login.ts:3)"}))
     _check_results(check, bench.books, client, {"quick audit": ["No rate limit"]}, background=True)
     last = heard(main_thread(client, "GO on meanwhile")[-1])
     check.contains("the notification", last, "<task-notification>", times=1)
     check.contains("what the parent heard in the end", last, "HookKeeper: 1 agent reported 1 finding", times=1)
+    check_closed(check, bench.books)
+
+
+def agent_with_api_failure(bench, check):
+    """No SubagentStop comes for such an agent. Its transcript ends in the error, its side file has its task."""
+    client = bench.run("GO audit", rules=turns(
+        agent("audit auth", "AUDIT-AUTH"), "done",
+        agents={"AUDIT-AUTH": {**api_error(529, "overloaded_error", "busy"), "times": 9}}))
+    (id, call), = launched(client).items()
+    check.holds("its result", bench.books.results(client.session_id).get(id), {
+        "status": "failed", "task": "audit auth", "tool_use_id": call["tool_use_id"]})
+    check.equal("agents in metrics", only_entry(check, bench.books, client.session_id).get("agents"),
+                {"spawned": 1, "completed": 0, "failed": 1})
     check_closed(check, bench.books)
 
 
@@ -87,4 +100,5 @@ def _check_results(check, books, client, titles, background=False):
         check.equal(f"findings of {task!r}", found, titles[task])
 
 
-SCENARIOS = (agents_in_parallel, three_of_one_type, background_agent, background_agent_within_the_turn)
+SCENARIOS = (agents_in_parallel, three_of_one_type, background_agent, background_agent_within_the_turn,
+             agent_with_api_failure)

@@ -1,57 +1,84 @@
 """Compactions: the backup, what the summariser is told, and what the model gets back."""
-from script import call, turns
+from script import after, agent, bash, call, text, turns
 
 from .reading import check_closed, events_of, heard, only_entry
 
-SUMMARY = {"match": "create a detailed summary", "reply": [{"type": "text", "text": "<summary>so far</summary>"}]}
+SUMMARY = {"match": "create a detailed summary", "reply": [text("<summary>so far</summary>")]}
 KEPT = "HookKeeper kept this session's books through the compaction"
 FOR_SUMMARY = "The summary has to keep"
+MANUAL = {"reason": "manual: keep the plan", "context_tokens_before": 1020}
+NO_AGENTS = {"spawned": 0, "completed": 0, "failed": 0}
 
 
-def compaction_in_one_process(bench, check):
-    plan = str(bench.project / "plan.md")
-    client = bench.run("make a plan", "/compact keep the plan", "go on", rules=[
-        SUMMARY, *turns(call("Write", file_path=plan, content="1. go\n"), "planned", "gone on")])
-    _check_backup(check, bench.books, client.session_id, ["plan.md"])
+def compaction(bench, check):
+    """A compaction between two turns of one process."""
+    client = bench.run("make a plan", "/compact keep the plan", "go on",
+                       rules=[SUMMARY, *turns(_plan(bench), "planned", "gone on")])
+    backup = _check_backup(check, bench.books, client.session_id, MANUAL)
+    check.holds("its session", backup["preserved"]["session"], {
+        "git_branch": "main", "hooks_version": "3.0", "task": "make a plan", "files_modified": ["plan.md"]})
     summarising, following = client.requests[-2:]
     check.contains("what the summariser heard", heard(summarising), FOR_SUMMARY, times=1)
     check.contains("what the summariser heard", heard(summarising), "- the task: make a plan")
     check.contains("what the model heard after it", heard(following), KEPT, times=1)
-    check.contains("what the model heard after it", heard(following), "- 1 file modified: plan.md", times=1)
-    _check_entry(check, bench, client)
+    check.contains("what the model heard after it", heard(following), "- task: make a plan\n- 1 file modified: plan.md")
+    _check_entry(check, bench, client, NO_AGENTS)
 
 
 def compaction_after_resume(bench, check):
-    plan = str(bench.project / "plan.md")
-    first = bench.run("make a plan", rules=turns(call("Write", file_path=plan, content="1. go\n"), "planned"))
+    """The compaction has a process of its own, and so has the turn that follows."""
+    first = bench.run("make a plan", rules=turns(_plan(bench), "planned"))
     compacting = bench.run("/compact keep the plan", rules=[SUMMARY], args=["--continue"])
     following = bench.run("go on", rules=turns("gone on"), args=["--continue"])
-    check.equal("ids", {client.session_id for client in bench.clients}, {first.session_id})
-    _check_backup(check, bench.books, first.session_id, ["plan.md"])
+    check.equal("ids", [client.session_id for client in bench.clients], [first.session_id] * 3)
+    _check_backup(check, bench.books, first.session_id, MANUAL)
     check.equal("requests of the compaction", len(compacting.requests), 1)
     check.contains("what the summariser heard", heard(compacting.requests[0]), FOR_SUMMARY, times=1)
     check.contains("what the model heard after it", heard(following.requests[-1]), KEPT, times=1)
-    _check_entry(check, bench, first)
+    _check_entry(check, bench, first, NO_AGENTS)
 
 
-def _check_backup(check, books, session_id, files):
+def automatic_compaction(bench, check):
+    """The context fills up in the middle of a turn, while an agent works in the background."""
+    full = {"reply": [bash("true")], "input_tokens": 995_000}
+    client = bench.run("make a plan", rules=[SUMMARY, *turns(
+        [_plan(bench), agent("slow audit", "SLOW-AUDIT", background=True)], full, "planned", "noted",
+        agents={"SLOW-AUDIT": after(3, text("- **[S1]** No rate limit"))})])
+    backup = _check_backup(check, bench.books, client.session_id,
+                           {"reason": "context_limit_approaching", "context_tokens_before": 995_020})
+    running = backup["preserved"]["active_agents"]["agents"]
+    check.equal("agents in the backup", [entry["task"] for entry in running], ["slow audit"])
+    at = next(n for n, request in enumerate(client.requests) if FOR_SUMMARY in heard(request))
+    check.contains("what the summariser heard", heard(client.requests[at]), "slow audit")
+    check.contains("what the model heard after it", heard(client.requests[at + 1]), KEPT, times=1)
+    check.contains("what the model heard after it", heard(client.requests[at + 1]), "- 1 agent still running:", times=1)
+    last = heard(client.requests[-1])
+    check.contains("what the model heard in the end", last, "HookKeeper: 1 agent reported", times=1)
+    _check_entry(check, bench, client, {"spawned": 1, "completed": 1, "failed": 0})
+
+
+def _plan(bench):
+    return call("Write", file_path=str(bench.project / "plan.md"), content="1. go\n")
+
+
+def _check_backup(check, books, session_id, expected):
+    """There is one backup, in the seed's schema. Returns it."""
     names = books.names("compaction")
     check.equal("number of backups", len(names), 1)
-    backup = books.document(f"compaction/{names[0]}") if names else {}
-    check.equal("the seed's fields", [key for key in backup][:5],
+    backup = books.document(f"compaction/{names[0]}")
+    check.equal("the seed's fields", list(backup)[:5],
                 ["timestamp", "reason", "preserved", "context_tokens_before", "files_in_context"])
-    check.equal("what is preserved", sorted(backup.get("preserved", {})),
+    check.equal("what is preserved", sorted(backup["preserved"]),
                 ["active_agents", "loop_state", "session", "work_queue"])
-    check.holds("backup", backup, {"reason": "manual: keep the plan", "context_tokens_before": 1020,
-                                   "files_in_context": files, "session_id": session_id})
-    check.holds("its session", backup.get("preserved", {}).get("session"), {
-        "session_id": session_id, "git_branch": "main", "hooks_version": "3.0", "task": "make a plan",
-        "files_modified": files})
+    check.holds("backup", backup, {**expected, "files_in_context": ["plan.md"], "session_id": session_id})
+    check.equal("whose it is", backup["preserved"]["session"]["session_id"], session_id)
+    return backup
 
 
-def _check_entry(check, bench, client):
+def _check_entry(check, bench, client, agents):
     entry = only_entry(check, bench.books, client.session_id)
-    check.holds("metrics", entry, {"compactions": 1, "agents": {"spawned": 0, "completed": 0, "failed": 0}})
+    check.equal("compactions in metrics", entry.get("compactions"), 1)
+    check.equal("agents in metrics", entry.get("agents"), agents)
     check.equal("files in metrics", entry.get("files_modified"), 1)
     events = events_of(bench.books.log(), client.session_id)
     for event in ("PreCompact", "PostCompact"):
@@ -59,4 +86,4 @@ def _check_entry(check, bench, client):
     check_closed(check, bench.books)
 
 
-SCENARIOS = (compaction_in_one_process, compaction_after_resume)
+SCENARIOS = (compaction, compaction_after_resume, automatic_compaction)

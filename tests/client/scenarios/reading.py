@@ -1,6 +1,5 @@
 """What scenarios read out of a client's run."""
-import json
-
+from bench import json_lines
 from scripted_api import text_of
 
 
@@ -23,6 +22,12 @@ def launched(client):
     return {event["task_id"]: event for event in client.events if event.get("subtype") == "task_started"}
 
 
+def user_was_told(bench):
+    """What the client showed to the user for our hooks."""
+    attachments = (line.get("attachment") or {} for path in bench.transcripts() for line in json_lines(path))
+    return "\n".join(shown["content"] for shown in attachments if shown.get("type") == "hook_system_message")
+
+
 def events_of(log, session_id):
     return [line["event"] for line in log if line["session"] == session_id]
 
@@ -40,7 +45,3 @@ def check_closed(check, books):
     check.equal("current.json", books.document("session/current.json"), None)
     check.equal("running agents", (books.document("agents/active.json") or {}).get("agents", []), [])
     check.equal("errors of ended sessions", books.document("errors/classified.json"), None)
-
-
-def spelled(value):
-    return json.dumps(value, ensure_ascii=False)

@@ -16,6 +16,7 @@ def first_turn(bench, check):
         "agents": {"spawned": 0, "completed": 0, "failed": 0},
         "errors": {"total": 0, "recovered": 0, "escalated": 0},
         "tokens": {"input": 1000, "output": 20, "cache_creation": 0, "cache_read": 0}})
+    check.equal("cost, as the client reports it", entry.get("cost_usd"), client.results[-1]["total_cost_usd"])
     check_closed(check, bench.books)
     check.equal("events", events_of(bench.books.log(), client.session_id),
                 ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"])
@@ -73,7 +74,10 @@ def fork(bench, check):
                 sorted([first.session_id, second.session_id]))
     live = bench.copied("during").live(second.session_id) or {}
     check.equal("source", live.get("source"), "fork")
-    check.equal("lineage", live.get("lineage"), {"parent": first.session_id, "by": "fork"})
+    # The payload has no link to the original. Only a transcript that still names it proves the lineage.
+    copied = next(path for path in bench.transcripts() if path.stem == second.session_id).read_text()
+    proven = {"parent": first.session_id, "by": "fork"} if first.session_id in copied else None
+    check.equal("lineage", live.get("lineage"), proven)
     check_closed(check, bench.books)
 
 
@@ -125,6 +129,19 @@ def killed_client(bench, check):
     check_closed(check, bench.books)
 
 
+def killed_with_agents(bench, check):
+    client = bench.start("delegate", rules=turns(
+        agent("wait", "WAIT"), agents={"WAIT": bash("touch started; sleep 30")}))
+    _wait_for(bench.project / "started")
+    client.kill()
+    bench.run("go on", rules=turns("yes"))
+    check.holds("metrics of the killed session", bench.books.entry(client.session_id), {
+        "ended": "abandoned", "agents": {"spawned": 1, "completed": 0, "failed": 1}})
+    results = bench.books.results(client.session_id).values()
+    check.equal("its agent", [result["status"] for result in results], ["lost"])
+    check_closed(check, bench.books)
+
+
 def _wait_for(path, seconds=30):
     end = time.monotonic() + seconds
     while not path.exists():
@@ -140,4 +157,5 @@ def switched_off(bench, check):
     check.lacks("what the model heard", all_heard(client), "HookKeeper")
 
 
-SCENARIOS = (first_turn, slash_command, edits, resume, fork, clear, two_clients, killed_client, switched_off)
+SCENARIOS = (first_turn, slash_command, edits, resume, fork, clear, two_clients, killed_client,
+             killed_with_agents, switched_off)

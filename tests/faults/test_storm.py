@@ -1,0 +1,158 @@
+"""Sixty-four processes at once, and processes that are killed at random."""
+
+import multiprocessing
+import os
+import random
+import threading
+import time
+
+import books
+from support import SESSION, event, kill, test
+
+PROCESSES = 64
+WRITERS = 8
+# A run waits a second for the lock at most; the rest is work.
+LONGEST_WAIT = 1.1
+
+
+@test
+def storm_in_one_session(suite, checks):
+    storm(suite, checks, [SESSION])
+
+
+@test
+def storm_in_eight_sessions(suite, checks):
+    storm(suite, checks, [f"{SESSION[:-1]}{n}" for n in range(8)])
+
+
+def storm(suite, checks, sessions):
+    agents = suite.pick(200, 1000) // 2
+    project = suite.project()
+    project.play([event("SessionStart", session_id=session) for session in sessions])
+
+    def send(worker, codes):
+        session = sessions[worker % len(sessions)]
+        with Errors(project) as errors:
+            for n in range(agents):
+                for name in ("SubagentStart", "SubagentStop"):
+                    pid = project.spawn(event(name, session_id=session, agent_id=f"w{worker}-{n}"), errors)
+                    codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+    with Load() as load:
+        codes = in_processes(PROCESSES, send)
+    project.play([event("UserPromptSubmit", session_id=sessions[0])])
+    checks.that(set(codes) == {0}, f"exit codes {sorted(set(codes))}, {errors_of(project)[:300]!r}")
+    for problem in books.problems(project):
+        checks.that(False, problem)
+    expected = PROCESSES * agents // len(sessions)
+    for session in sessions:
+        live = project.live(session)
+        counts = [live["agents_spawned"], live["agents_completed"], live["agents_failed"], live["agents"]]
+        checks.that(counts == [expected, expected, 0, []], f"{session}: {counts}, expected {expected}")
+    active = project.read("agents/active.json")
+    totals = [active["total_spawned"], active["total_completed"]]
+    checks.that(totals == [expected * len(sessions)] * 2, f"active.json: {totals}")
+    log = project.log()
+    longest = max(line["us"] for line in log) / 1e6
+    spooled = sum(line["outcome"].startswith("spooled") for line in log)
+    checks.note(f"{len(codes)} events, longest run {longest:.3f} s, longest delay by load {load.longest:.3f} s, {spooled} spooled")
+    checks.that(longest < LONGEST_WAIT + load.longest, f"a run took {longest:.3f} s")
+
+
+@test
+def random_kills(suite, checks):
+    """What was acknowledged is in the books, whatever was killed in between."""
+    kills = suite.pick(500, 10_000)
+    project = suite.project()
+    project.play([event("SessionStart"), event("UserPromptSubmit")])
+    done = multiprocessing.Value("i", 0)
+
+    def send(worker, acknowledged):
+        chance = random.Random(worker)
+        number = 0
+        with Errors(project) as errors:
+            while done.value < kills:
+                number += 1
+                agent = f"w{worker}-{number}"
+                for name in ("SubagentStart", "SubagentStop"):
+                    pid = project.spawn(event(name, agent_id=agent), errors)
+                    time.sleep(chance.uniform(0, 0.008))
+                    if chance.random() < 0.8:
+                        kill(pid)
+                    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                    if code == -9:
+                        with done.get_lock():
+                            done.value += 1
+                    else:
+                        acknowledged.append((name, agent, code))
+
+    acknowledged = in_processes(WRITERS, send)
+    project.play([event("UserPromptSubmit", prompt="go on"), event("Stop", background_tasks=[])])
+    checks.note(f"{done.value} kills, {len(acknowledged)} acknowledged")
+    checks.that(all(code == 0 for _, _, code in acknowledged), f"not only exit 0: {errors_of(project)[:300]!r}")
+    for problem in books.problems(project):
+        checks.that(False, problem)
+    for name, agent, _ in acknowledged:
+        status = (project.read(f"agents/results/{agent}.json") or {}).get("status")
+        wanted = ("success",) if name == "SubagentStop" else ("success", "lost")
+        checks.that(status in wanted, f"{name} of {agent} was acknowledged, its result is {status}")
+
+
+def in_processes(count, send):
+    """Runs `send(worker, results)` in so many processes at once and gives all results."""
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+
+    def work(worker):
+        results = []
+        send(worker, results)
+        queue.put(results)
+
+    workers = [context.Process(target=work, args=(n,)) for n in range(count)]
+    for worker in workers:
+        worker.start()
+    results = [result for _ in workers for result in queue.get()]
+    for worker in workers:
+        worker.join()
+    return results
+
+
+class Errors:
+    """A file that collects what runs say on stderr."""
+
+    def __init__(self, project):
+        self.path = project.base / "stderr"
+
+    def __enter__(self):
+        self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return self.fd
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+
+def errors_of(project):
+    return (project.base / "stderr").read_text()
+
+
+class Load:
+    """How late a process that wants to run is woken: what the machine itself adds to every wait."""
+
+    STEP = 0.005
+
+    def __enter__(self):
+        self.longest = 0.0
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def _watch(self):
+        while not self.over.is_set():
+            begun = time.monotonic()
+            time.sleep(self.STEP)
+            self.longest = max(self.longest, time.monotonic() - begun - self.STEP)
