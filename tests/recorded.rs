@@ -1,4 +1,11 @@
 //! Payloads that the real client sent, played in their order. `tests/payloads` has them all.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
 
 mod support;
 

@@ -1,6 +1,5 @@
 //! A scratch project, and the binary started in it as the client would start it.
 #![allow(dead_code, reason = "every test binary uses a part of this")]
-#![expect(clippy::disallowed_methods, reason = "tests make, read and remove their own files")]
 
 use std::collections::BTreeMap;
 use std::fs;
