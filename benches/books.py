@@ -195,7 +195,8 @@ def compaction(project: Project, transcript: Path) -> Contestant:
     def check(n: int) -> None:
         newest = max((project.state / "compaction").iterdir())
         backup = json.loads(newest.read_bytes())
-        if backup["preserved"]["session"]["task"] != task(n) or not backup["files_in_context"]:
+        read = backup["files_in_context"] and backup["context_tokens_before"]
+        if backup["preserved"]["session"]["task"] != task(n) or not read:
             raise Failed(f"{newest} is not what was asked for")
 
     return project.hook("PreCompact", lambda n: fields, "backup in", None,

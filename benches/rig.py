@@ -84,17 +84,18 @@ class Ratio:
     at_most: float | None = None
     at_least: float | None = None
 
-    def of(self, us: float) -> float:
+    def value(self, us: float) -> float:
         return us / min(other.us for other in self.others)
 
     def ok(self, us: float) -> bool:
-        return (self.at_least or 0) <= self.of(us) <= (self.at_most or float("inf"))
+        return (self.at_least or 0) <= self.value(us) <= (self.at_most or float("inf"))
 
     def text(self, us: float) -> str:
-        is_so = f"{self.of(us):.2f} × {self.name}"
         if self.at_least:
-            return f"at least {self.at_least:g} × {self.name} (is {self.of(us):.2f})"
-        return f"{self.at_most:g} × {self.name} (is {self.of(us):.2f})" if self.at_most else is_so
+            return f"at least {self.at_least:g} × {self.name} (is {self.value(us):.2f})"
+        if self.at_most:
+            return f"{self.at_most:g} × {self.name} (is {self.value(us):.2f})"
+        return f"{self.value(us):.2f} × {self.name}"
 
 
 @dataclass
@@ -104,14 +105,24 @@ class Row:
     ratios: list[Ratio] = field(default_factory=list)
     floor: Contestant | None = None
 
+    def ok(self) -> bool | None:
+        held = [ratio for ratio in self.ratios if ratio.at_most or ratio.at_least]
+        return all(ratio.ok(self.contestant.us) for ratio in held) if held else None
+
     def cells(self) -> list[str]:
         if self.contestant is None:
             return [self.path, "not installed", "", "", ""]
-        us = self.contestant.us
-        held = [ratio.ok(us) for ratio in self.ratios if ratio.at_most or ratio.at_least]
-        verdict = ("yes" if all(held) else "**no**") if held else ""
+        us, verdict = self.contestant.us, {True: "yes", False: "**no**", None: ""}[self.ok()]
         ratios = ", ".join(ratio.text(us) for ratio in self.ratios)
         return [self.path, f"{us:,.0f}", f"{us / self.floor.us:.2f}", ratios, verdict]
+
+    def as_json(self) -> dict:
+        if self.contestant is None:
+            return {"path": self.path}
+        us = self.contestant.us
+        ratios = {ratio.name: ratio.value(us) for ratio in self.ratios}
+        return {"path": self.path, "us": us, "floors": us / self.floor.us, "ratios": ratios,
+                "ok": self.ok()}
 
 
 def race(rows: list[Row], starts: int) -> list[Row]:
@@ -129,11 +140,9 @@ def race(rows: list[Row], starts: int) -> list[Row]:
     return rows
 
 
-COLUMNS = ["path", "median µs", "× floor", "at most", "ok?"]
-
-
 def table(rows: list[Row]) -> str:
-    lines = [COLUMNS, ["---", "---:", "---:", "---", "---"], *(row.cells() for row in rows)]
+    head = ["path", "median µs", "× floor", "at most", "ok?"]
+    lines = [head, ["---", "---:", "---:", "---", "---"], *(row.cells() for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

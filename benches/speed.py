@@ -15,8 +15,8 @@ sys.dont_write_bytecode = True
 import books  # noqa: E402
 import transcript  # noqa: E402
 from books import AGENT, MAIN, Kept, Project  # noqa: E402
-from rig import (COLUMNS, HERE, Contestant, Failed, Ratio, Row, build_release,  # noqa: E402
-                 compile_c, environment, race, table)
+from rig import (HERE, Contestant, Failed, Ratio, Row, build_release, compile_c,  # noqa: E402
+                 environment, race, table)
 
 
 class Bench:
@@ -38,18 +38,25 @@ class Bench:
     def floor(self) -> Contestant:
         return Contestant([self.programs["floor"]], environment(self.room))
 
+    def limit(self, files: int, size: int, synced: int, way: str) -> Contestant:
+        room = Path(tempfile.mkdtemp(prefix="limit-", dir=self.room))
+        argv = [self.programs["limit"], room, files, size, synced, way]
+
+        def check(n: int) -> None:
+            sizes = [path.stat().st_size for path in room.iterdir() if path.name != ".lock"]
+            if sizes != [size] * files:
+                raise Failed(f"{argv} left files of {sizes} bytes")
+
+        return Contestant([str(arg) for arg in argv], environment(room), after=check)
+
     def limits(self, what: str, project: Project, synced: int) -> list[Row]:
         """As many files as the last hook replaced, of their mean size, both ways to replace."""
         paths = map(project.state.joinpath, project.log_line()["wrote"])
         sizes = [path.stat().st_size for path in paths if path.is_file()]
-        rows = []
-        for way in ("rename", "exchange"):
-            room = tempfile.mkdtemp(prefix="limit-", dir=self.room)
-            numbers = [str(n) for n in (len(sizes), sum(sizes) // len(sizes), synced)]
-            argv = [self.programs["limit"], room, *numbers, way]
-            name = f"limit of {what}: {len(sizes)} files, {synced} synced, by {way}"
-            rows.append(Row(name, Contestant(argv, environment(self.room))))
-        return rows
+        name = f"limit of {what}: {len(sizes)} files, {synced} synced"
+        mean = sum(sizes) // len(sizes)
+        return [Row(f"{name}, by {way}", self.limit(len(sizes), mean, synced, way))
+                for way in ("rename", "exchange")]
 
     def ephemeral(self) -> list[Row]:
         """What is not synced."""
@@ -118,7 +125,7 @@ class Bench:
         ], max(10, self.starts // 10))
 
     def scripts(self) -> list[Row]:
-        """The same single update by others."""
+        """The same single update by others, in fewer starts: they are slow."""
         room, ours = self.room / "scripts", books.agent_start(self.project("beside-scripts"))
         room.mkdir()
         ledger = room / "active.json"
@@ -165,10 +172,11 @@ def main() -> None:
     parser.add_argument("--binary", type=Path, help="instead of a release build")
     parser.add_argument("--quick", action="store_true", help="40 starts, 20 MB: for a first look")
     parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    parser.add_argument("--room", default="/tmp", help="where the projects are made (/tmp)")
     options = parser.parse_args()
     starts = options.starts or (40 if options.quick else 500)
     binary = options.binary or build_release()
-    with tempfile.TemporaryDirectory(prefix="hk-speed-", dir="/tmp") as room:
+    with tempfile.TemporaryDirectory(prefix="hk-speed-", dir=options.room) as room:
         bench = Bench(Path(room), binary, starts, 20 if options.quick else 100)
         rows = [*bench.ephemeral(), *bench.durable(), *bench.transcripts()]
         bench.fresh.verify()
@@ -180,10 +188,13 @@ def main() -> None:
     counted = ", ".join(f"{name} {count:,}" for name, count in counts.items())
     print("Instructions:", counted or "valgrind is not installed")
     if options.json:
-        figures = [dict(zip(COLUMNS, row.cells())) for row in rows]
-        report = {"starts": starts, "rows": figures, "instructions": counts}
+        report = {"starts": starts, "load": load, "instructions": counts,
+                  "rows": [row.as_json() for row in rows]}
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failed as failed:
+        sys.exit(f"speed.py: {failed}")

@@ -12,12 +12,13 @@ def compact(value: dict) -> str:
 
 
 def write(path: Path, size: int) -> Path:
-    """A conversation of file reads and edits, with no compaction in it."""
+    """A conversation of file reads and edits. There is no compaction in it, and it is about so
+    few files that a reader who collects them is never done before the beginning."""
     dice = random.Random(1)
     sources = [source(dice) for _ in range(60)]
     with open(path, "w") as file:
         for n in range(size):
-            name, text = f"/home/dev/shop/src/part{n % 400}.ts", dice.choice(sources)
+            name, text = f"/home/dev/shop/src/part{n % 120}.ts", dice.choice(sources)
             file.write(call(n, name) + result(n, name, text[: size // 10]))
             if file.tell() > size:
                 return path

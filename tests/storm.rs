@@ -20,7 +20,7 @@ const EVENTS: u64 = 200;
 /// Half of the events start an agent, half of them end one; each writer's first goes on running.
 fn payload(writer: u64, n: u64) -> Value {
     let agent = n / 2;
-    let event = if n % 2 == 0 { "SubagentStart" } else { "SubagentStop" };
+    let event = if n.is_multiple_of(2) { "SubagentStart" } else { "SubagentStop" };
     let id = match (event, agent) {
         ("SubagentStop", 0) => return start(writer, agent),
         _ => format!("w{writer}a{agent}"),

@@ -18,6 +18,8 @@ const AGENT_TAIL: u64 = 1 << 20;
 const COST_TAIL: u64 = 64 << 20;
 const FIRST_LINES: u64 = 64 << 10;
 const FILES: usize = 200;
+/// How far into a line its type and the id of a result are looked for.
+const HEAD: usize = 1 << 10;
 
 /// What is in the model's context, since the last compaction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,18 +39,23 @@ pub struct AgentWork {
 
 pub fn in_context(path: &Path) -> InContext {
     let mut found = InContext::default();
-    let mut calls = Calls::default();
+    let mut calls = Calls { only_new_files: true, ..Calls::default() };
     let Some(file) = files::open(path) else { return found };
     tail::lines(&file, u64::MAX, |line| {
-        if has(line, b"compact_boundary") && is_boundary(line) {
+        let kind = kind(line);
+        if kind == Kind::System && is_boundary(line) {
             found.tokens = found.tokens.or_else(|| post_tokens(line));
             return ControlFlow::Break(());
         }
-        if found.tokens.is_none() && has(line, b"\"usage\"") {
+        if found.tokens.is_none() && kind == Kind::Other && has(line, b"\"usage\"") {
             found.tokens = context_tokens(line);
         }
-        calls.line(line);
-        ControlFlow::Continue(())
+        calls.line(kind, line);
+        // The newest files are what is wanted; with enough of them the rest need not be read.
+        match found.tokens.is_some() && calls.files.len() >= FILES {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     });
     found.files = calls.files;
     found
@@ -59,10 +66,11 @@ pub fn agent_work(path: &Path) -> AgentWork {
     let mut ended = None;
     let Some(file) = files::open(path) else { return AgentWork::default() };
     tail::lines(&file, AGENT_TAIL, |line| {
-        if ended.is_none() && has(line, b"\"assistant\"") {
+        let kind = kind(line);
+        if ended.is_none() && kind == Kind::Other {
             ended = api_error(line);
         }
-        calls.line(line);
+        calls.line(kind, line);
         ControlFlow::Continue(())
     });
     AgentWork {
@@ -117,18 +125,34 @@ struct Calls {
     confirmed: BTreeSet<String>,
     files: Vec<String>,
     reads: u64,
+    /// Calls on files that are known already are passed over, unread.
+    only_new_files: bool,
+    known: BTreeSet<Vec<u8>>,
 }
 
 impl Calls {
-    fn line(&mut self, line: &[u8]) {
-        if has(line, b"\"tool_result\"") {
-            self.results(line);
-        } else if has(line, b"\"tool_use\"") && has(line, b"_path\"") {
-            self.uses(line);
+    fn line(&mut self, kind: Kind, line: &[u8]) {
+        match kind {
+            Kind::User => self.results(line),
+            Kind::Other if has(line, b"\"tool_use\"") && has(line, b"_path\"") => self.uses(line),
+            _ => {}
         }
     }
 
+    /// A result that is no error confirms its call. These lines hold whole files and make up most
+    /// of a transcript: without an error in it, the id in its head is all that is read.
     fn results(&mut self, line: &[u8]) {
+        let head = line.get(..HEAD).unwrap_or(line);
+        if !has(line, b"\"is_error\"")
+            && let Some(id) = text_after(head, b"\"tool_use_id\"")
+            && memmem::find_iter(head, b"\"tool_use_id\"").count() == 1
+        {
+            self.confirmed.insert(String::from_utf8_lossy(id).into_owned());
+            return;
+        }
+        if !has(line, b"\"tool_result\"") {
+            return;
+        }
         for block in blocks(line) {
             if block.word("type").as_deref() == Some("tool_result")
                 && !block.flag("is_error")
@@ -140,6 +164,12 @@ impl Calls {
     }
 
     fn uses(&mut self, line: &[u8]) {
+        if self.only_new_files
+            && let Some(path) = text_after(line, b"_path\"")
+            && self.known.contains(path)
+        {
+            return;
+        }
         for block in blocks(line) {
             let Some(name) = block.word("name") else { continue };
             let key = match name.as_str() {
@@ -152,11 +182,37 @@ impl Calls {
             if let Some(path) = path.filter(|_| confirmed) {
                 self.reads += u64::from(name == "Read");
                 if self.files.len() < FILES && !self.files.contains(&path) {
+                    self.known.insert(path.clone().into_bytes());
                     self.files.push(path);
                 }
             }
         }
     }
+}
+
+/// What a line is, as far as its beginning tells without parsing it.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    User,
+    System,
+    /// The model's lines among others: their own type stands behind the message.
+    Other,
+}
+
+fn kind(line: &[u8]) -> Kind {
+    let head = line.get(..HEAD).unwrap_or(line);
+    match text_after(head, b"\"type\"") {
+        Some(b"user") => Kind::User,
+        Some(b"system") => Kind::System,
+        _ => Kind::Other,
+    }
+}
+
+/// The plain text value behind a key: `"type": "user"`.
+fn text_after<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let rest = line.get(memmem::find(line, key)? + key.len()..)?.trim_ascii_start();
+    let rest = rest.strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
+    rest.get(..memchr::memchr(b'"', rest)?)
 }
 
 fn has(line: &[u8], needle: &[u8]) -> bool {

@@ -31,7 +31,11 @@ class Bench:
 
     def copy_books(self, name):
         """A tool call that copies the books as they are at that moment; see `copied`."""
-        return bash(f"cp -r .claude/state '{self.root / name}'")
+        return bash(self.copying(name))
+
+    def copying(self, name):
+        """The same as a shell command. The copy appears at `../name`, all at once."""
+        return f"cp -r .claude/state ../{name}.part && mv ../{name}.part ../{name}"
 
     def copied(self, name):
         return Books(self.root / name)

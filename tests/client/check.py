@@ -22,7 +22,8 @@ class Check:
         count = text.count(part)
         wanted = "at least once" if times is None else f"exactly {times} times"
         right = count > 0 if times is None else count == times
-        self._note(right, what, f"{wanted}: {part}", f"{count} times in {len(text)} characters, which end: {text[-LONGEST:]}")
+        end = f"{count} times in {len(text)} characters, which end: {text[-LONGEST:]}"
+        self._note(right, what, f"{wanted}: {part}", end)
 
     def lacks(self, what, text, part):
         self.contains(what, text, part, times=0)

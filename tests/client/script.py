@@ -13,6 +13,20 @@ def bash(command, **more):
     return call("Bash", command=command, description="a step of the script", **more)
 
 
+def wait_for(*files, then="true"):
+    """A tool call that lasts until these files are in the project: scenarios meet there, not in time."""
+    return _until(" && ".join(f"[ -e {file} ]" for file in files), then)
+
+
+def wait_for_event(event):
+    """A tool call that lasts until our hook has seen an event."""
+    return _until(f"""grep -q '"event":"{event}"' .claude/state/log/hooks.jsonl""", "true")
+
+
+def _until(condition, then):
+    return bash(f"until {condition}; do sleep 0.05; done; {then}")
+
+
 def agent(description, prompt, kind="general-purpose", background=False):
     return call("Agent", description=description, prompt=prompt, subagent_type=kind,
                 run_in_background=background)
@@ -24,10 +38,6 @@ def turns(*replies, agents=None):
     rules = [{**_rule(reply), "match": prompt, "in": "first"}
              for prompt, said in (agents or {}).items() for reply in _list(said)]
     return rules + [_rule(reply) for reply in replies]
-
-
-def after(seconds, *blocks):
-    return {"delay": seconds, "reply": list(blocks)}
 
 
 def api_error(status, kind, message):

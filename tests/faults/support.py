@@ -16,6 +16,8 @@ REPOSITORY = HERE.parent.parent
 PAYLOADS = HERE.parent / "payloads"
 TRANSCRIPTS = HERE.parent / "transcripts"
 
+LONGEST_TEXT = 400
+
 # Saved trees carry this in place of the scratch directory's path.
 BASE_MARK = b"@BASE@"
 
@@ -94,7 +96,7 @@ class Checks:
     def that(self, holds, text):
         self.made += 1
         if not holds:
-            self.wrong.append(text)
+            self.wrong.append(text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…")
         return bool(holds)
 
     def note(self, text):

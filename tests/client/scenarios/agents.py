@@ -1,5 +1,5 @@
 """Agents: the right task on the right agent, what they found, and who is told."""
-from script import after, agent, api_error, bash, text, turns
+from script import agent, api_error, bash, turns, wait_for, wait_for_event
 
 from .reading import check_closed, heard, launched, main_thread, only_entry
 
@@ -7,8 +7,8 @@ from .reading import check_closed, heard, launched, main_thread, only_entry
 def agents_in_parallel(bench, check):
     client = bench.run("GO audit everything", rules=turns(
         [agent("audit auth", "AUDIT-AUTH"), agent("look for tests", "FIND-TESTS", kind="Explore")], "done",
-        agents={"AUDIT-AUTH": after(0.3, text("- **[S1]** No rate limit (src/login.ts:3)")),
-                "FIND-TESTS": after(0.6, text("- **S2**: Tests are missing"))}))
+        agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)",
+                "FIND-TESTS": "- **S2**: Tests are missing"}))
     titles = {"audit auth": ["No rate limit"], "look for tests": ["Tests are missing"]}
     _check_results(check, bench.books, client, titles)
     synthesis = bench.books.synthesis(client.session_id) or {}
@@ -25,12 +25,12 @@ def agents_in_parallel(bench, check):
 
 
 def three_of_one_type(bench, check):
-    """They end in the reverse order of their start; the last one looks at the books while all three run."""
+    """All run at once, and then end at once; the third looks at the books in between."""
     numbers = (1, 2, 3)
-    answers = {f"CHECK-{n}": after(1.2 - 0.3 * n, text(f"- **[S2]** Finding {n}")) for n in numbers}
-    answers["CHECK-3"] = (bench.copy_books("during"), answers["CHECK-3"])
+    steps = {1: bash("touch one"), 2: bash("touch two"), 3: wait_for("one", "two", then=bench.copying("during"))}
     client = bench.run("GO check", rules=turns(
-        [agent(f"check part {n}", f"CHECK-{n}") for n in numbers], "done", agents=answers))
+        [agent(f"check part {n}", f"CHECK-{n}") for n in numbers], "done",
+        agents={f"CHECK-{n}": (steps[n], wait_for("../during"), f"- **[S2]** Finding {n}") for n in numbers}))
     _check_results(check, bench.books, client, {f"check part {n}": [f"Finding {n}"] for n in numbers})
     known = {id: call["description"] for id, call in launched(client).items()}
     running = bench.copied("during").document("agents/active.json")["agents"]
@@ -46,7 +46,7 @@ def background_agent(bench, check):
     """The agent ends after the turn that launched it; the client then starts a turn by itself."""
     client = bench.run("GO in the background", rules=turns(
         agent("slow audit", "SLOW-AUDIT", background=True), bench.copy_books("during"), "launched", "noted",
-        agents={"SLOW-AUDIT": after(2, text("- **[S1]** No rate limit (src/login.ts:3)"))}))
+        agents={"SLOW-AUDIT": (wait_for_event("Stop"), "- **[S1]** No rate limit (src/login.ts:3)")}))
     _check_results(check, bench.books, client, {"slow audit": ["No rate limit"]}, background=True)
     running = bench.copied("during").document("agents/active.json")["agents"]
     check.equal("while it ran", [(entry["task"], entry["background"]) for entry in running], [("slow audit", True)])
@@ -63,7 +63,7 @@ def background_agent(bench, check):
 def background_agent_within_the_turn(bench, check):
     """The agent ends while the turn that launched it still works."""
     client = bench.run("GO on meanwhile", rules=turns(
-        agent("quick audit", "QUICK-AUDIT", background=True), after(0.5, bash("sleep 1")), bash("true"), "done",
+        agent("quick audit", "QUICK-AUDIT", background=True), wait_for_event("SubagentStop"), bash("sleep 0.5"), "done",
         agents={"QUICK-AUDIT": "- **[S1]** No rate limit (src/login.ts:3)"}))
     _check_results(check, bench.books, client, {"quick audit": ["No rate limit"]}, background=True)
     last = heard(main_thread(client, "GO on meanwhile")[-1])

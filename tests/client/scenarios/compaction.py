@@ -1,9 +1,10 @@
 """Compactions: the backup, what the summariser is told, and what the model gets back."""
-from script import after, agent, bash, call, text, turns
+from script import agent, bash, call, text, turns, wait_for_event
 
 from .reading import check_closed, events_of, heard, only_entry
 
-SUMMARY = {"match": "create a detailed summary", "reply": [text("<summary>so far</summary>")]}
+SO_FAR = "what was planned so far"
+SUMMARY = {"match": "create a detailed summary", "reply": [text(f"<summary>{SO_FAR}</summary>")]}
 KEPT = "HookKeeper kept this session's books through the compaction"
 FOR_SUMMARY = "The summary has to keep"
 MANUAL = {"reason": "manual: keep the plan", "context_tokens_before": 1020}
@@ -43,17 +44,17 @@ def automatic_compaction(bench, check):
     full = {"reply": [bash("true")], "input_tokens": 995_000}
     client = bench.run("make a plan", rules=[SUMMARY, *turns(
         [_plan(bench), agent("slow audit", "SLOW-AUDIT", background=True)], full, "planned", "noted",
-        agents={"SLOW-AUDIT": after(3, text("- **[S1]** No rate limit"))})])
+        agents={"SLOW-AUDIT": (wait_for_event("Stop"), "- **[S1]** No rate limit")})])
     backup = _check_backup(check, bench.books, client.session_id,
                            {"reason": "context_limit_approaching", "context_tokens_before": 995_020})
     running = backup["preserved"]["active_agents"]["agents"]
     check.equal("agents in the backup", [entry["task"] for entry in running], ["slow audit"])
-    at = next(n for n, request in enumerate(client.requests) if FOR_SUMMARY in heard(request))
-    check.contains("what the summariser heard", heard(client.requests[at]), "slow audit")
-    check.contains("what the model heard after it", heard(client.requests[at + 1]), KEPT, times=1)
-    check.contains("what the model heard after it", heard(client.requests[at + 1]), "- 1 agent still running:", times=1)
-    last = heard(client.requests[-1])
-    check.contains("what the model heard in the end", last, "HookKeeper: 1 agent reported", times=1)
+    said = [heard(request) for request in client.requests]
+    check.contains("what the summariser heard", next(words for words in said if FOR_SUMMARY in words), "slow audit")
+    following = next(words for words in said if SO_FAR in words)
+    check.contains("what the model heard after it", following, KEPT, times=1)
+    check.contains("what the model heard after it", following, "- 1 agent still running:", times=1)
+    check.contains("what the model heard in the end", said[-1], "HookKeeper: 1 agent reported", times=1)
     _check_entry(check, bench, client, {"spawned": 1, "completed": 1, "failed": 0})
 
 

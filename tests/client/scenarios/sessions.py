@@ -1,7 +1,7 @@
 """Sessions: how they begin, go on and end."""
 import time
 
-from script import agent, after, bash, call, turns
+from script import agent, bash, call, turns, wait_for
 
 from .reading import all_heard, check_closed, events_of, only_entry
 
@@ -93,14 +93,22 @@ def clear(bench, check):
 
 
 def two_clients(bench, check):
+    """Three agents of two sessions run at once, and the books are looked at while they do."""
+    copied = wait_for("l1", "l2", "r1", then=bench.copying("during"))
+    end = wait_for("../during")
     left = bench.start("left", rules=turns(
-        [agent("left one", "LEFT-1"), agent("left two", "LEFT-2")], bench.copy_books("during"), after(1, bash("true")),
-        agents={"LEFT-1": after(1, _found("L1")), "LEFT-2": after(1.5, _found("L2"))}))
+        [agent("left one", "LEFT-1"), agent("left two", "LEFT-2")],
+        agents={"LEFT-1": (bash("touch l1"), copied, "- **[S2]** Left finding one"),
+                "LEFT-2": (bash("touch l2"), end, "- **[S2]** Left finding two")}))
     right = bench.start("right", rules=turns(
-        agent("right one", "RIGHT-1"), after(1, bash("true")), agents={"RIGHT-1": after(1, _found("R1"))}))
-    left.finish(), right.finish()
-    check.equal("both were live at once", sorted(bench.copied("during").live_ids()),
-                sorted([left.session_id, right.session_id]))
+        agent("right one", "RIGHT-1"), agents={"RIGHT-1": (bash("touch r1"), end, "- **[S2]** Right finding")}))
+    left.finish()
+    right.finish()
+    during = bench.copied("during")
+    check.equal("both were live at once", sorted(during.live_ids()), sorted([left.session_id, right.session_id]))
+    running = during.document("agents/active.json")["agents"]
+    check.equal("whose agents ran", sorted(entry["session_id"] for entry in running),
+                sorted([left.session_id, left.session_id, right.session_id]))
     for client, tasks in ((left, ["left one", "left two"]), (right, ["right one"])):
         count = len(tasks)
         check.holds(f"metrics of {client.prompts[0]}", bench.books.entry(client.session_id), {
@@ -108,14 +116,10 @@ def two_clients(bench, check):
         results = bench.books.results(client.session_id).values()
         check.equal(f"results of {client.prompts[0]}", sorted(result["task"] for result in results), tasks)
         check.contains(f"what {client.prompts[0]} heard", all_heard(client), f"HookKeeper: {count} agent")
-    check.lacks("what left heard", all_heard(left), "R1")
-    check.lacks("what right heard", all_heard(right), "L1")
+    check.lacks("what left heard", all_heard(left), "Right finding")
+    check.lacks("what right heard", all_heard(right), "Left finding")
     check.equal("sessions in metrics.json", len(bench.books.metrics()), 2)
     check_closed(check, bench.books)
-
-
-def _found(title):
-    return {"type": "text", "text": f"- **[S2]** {title}"}
 
 
 def killed_client(bench, check):
