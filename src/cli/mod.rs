@@ -4,6 +4,7 @@ mod status;
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::Outcome;
@@ -45,6 +46,9 @@ const USAGE: u8 = 64;
 pub fn run(process: &Process) -> Outcome {
     let arguments = match Arguments::try_parse_from(process.args()) {
         Ok(arguments) => arguments,
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Outcome { stdout: Some(help.to_string()), stderr: None, code: USAGE };
+        }
         Err(error) if error.use_stderr() => {
             let text = error.to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();

@@ -125,7 +125,10 @@ fn as_text(process: &Process, root: &Path, books: &Books) -> String {
     }
     let newest = books.backups.last().map(|kept| kept.file.clone());
     section(format!("Backups: {}", books.backups.len()), newest.into_iter().collect());
-    section("Earlier sessions".into(), earlier(&books.metrics));
+    let earlier = earlier(&books.metrics);
+    if !earlier.is_empty() {
+        section("Earlier sessions".into(), earlier);
+    }
     for (count, what) in [
         (books.spooled, "events wait in .claude/state/spool for the lock"),
         (books.rejected, "payloads could not be used: .claude/state/rejected"),
