@@ -25,7 +25,7 @@ use crate::store::dir::Dir;
 use crate::store::layout::Doc;
 use crate::store::log::{self, Line};
 use crate::store::spool::{self, Entry};
-use crate::store::{self, Opened, Store, rejected};
+use crate::store::{Opened, Store, home, rejected};
 use crate::time;
 use crate::trace::{self, Lines};
 
@@ -257,8 +257,8 @@ fn redacted(bytes: &[u8], redact: &Redactor) -> Option<Box<RawValue>> {
 fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     let kept = || -> Option<PathBuf> {
         let root = root::for_hook(process, None)?;
-        let (_, state) = store::state_dir(&root, process.home().as_deref()).ok()?;
-        store::hide(&state).ok()?;
+        let (_, state) = home::open(&root, process.home().as_deref()).ok()?;
+        home::hide(&state).ok()?;
         let now = process.now();
         let outcome = format!("rejected: {why}");
         let line = Line {

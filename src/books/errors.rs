@@ -242,7 +242,7 @@ impl Tally {
         self.escalated += u64::from(record.status == ESCALATED);
     }
 
-    fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: Self) {
         self.total += other.total;
         self.recovered += other.recovered;
         self.escalated += other.escalated;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Call};
+use super::errors::Tally;
 use super::{Extra, keep_newest};
 
 pub const HOOKS_VERSION: &str = "3.0";
@@ -51,9 +52,8 @@ pub struct Live {
     pub command_counts: BTreeMap<String, u64>,
     /// The prompt whose command was counted last: a slash prompt fires two events.
     pub command_prompt_id: Option<String>,
-    /// Minutes and files of earlier stretches of a session that was closed and goes on.
-    pub earlier_minutes: u64,
-    pub earlier_files: u64,
+    /// What earlier stretches of a session came to that was closed and goes on.
+    pub earlier: Earlier,
     pub agents: Vec<Agent>,
     pub calls: Vec<Call>,
     /// `tool target` of every error that a success would make `recovered`.
@@ -75,6 +75,15 @@ pub struct Client {
     /// The process's start time in the kernel's own ticks: a pid alone is used again.
     pub started: Option<u64>,
     pub host: String,
+}
+
+/// What cannot be seen any more in a session that goes on, because it was cleared at its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Earlier {
+    pub minutes: u64,
+    pub files: u64,
+    pub errors: Tally,
 }
 
 /// The session that this one goes on from.

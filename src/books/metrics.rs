@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
-use super::live::Live;
+use super::errors::Tally;
+use super::live::{Earlier, Live};
 use crate::json::Object;
 use crate::time::{self, Time};
 
@@ -31,7 +32,7 @@ pub struct Entry {
     pub commands: BTreeMap<String, u64>,
     pub agents: Agents,
     pub quality: Quality,
-    pub errors: Counts,
+    pub errors: Tally,
     pub ended: String,
     pub compactions: u64,
     #[serde(rename = "loop")]
@@ -59,14 +60,6 @@ pub struct Quality {
     pub coverage_delta: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Counts {
-    pub total: u64,
-    pub recovered: u64,
-    pub escalated: u64,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
@@ -90,7 +83,7 @@ impl Entry {
         Self {
             session_id: live.session_id.clone(),
             date: live.started.get(..10).unwrap_or_default().to_owned(),
-            duration_minutes: live.earlier_minutes + (seconds + 30) / 60,
+            duration_minutes: live.earlier.minutes + (seconds + 30) / 60,
             commands: live.command_counts.clone(),
             agents: Agents {
                 spawned: live.agents_spawned,
@@ -102,7 +95,7 @@ impl Entry {
                 issues_fixed: live.issues_fixed,
                 coverage_delta: None,
             },
-            errors: Counts {
+            errors: Tally {
                 total: live.errors_encountered,
                 recovered: live.errors_recovered,
                 escalated: live.errors_escalated,
@@ -112,7 +105,7 @@ impl Entry {
             loop_verdict: None,
             tokens: cost.tokens,
             cost_usd: cost.usd,
-            files_modified: live.earlier_files + live.files_modified.len() as u64,
+            files_modified: live.earlier.files + live.files_modified.len() as u64,
             extra: Extra::new(),
         }
     }
@@ -120,8 +113,11 @@ impl Entry {
     /// A closed session goes on: its record takes the counts up where they were.
     pub fn reopen(&self, live: &mut Live) {
         live.worked = true;
-        live.earlier_minutes = self.duration_minutes;
-        live.earlier_files = self.files_modified;
+        live.earlier = Earlier {
+            minutes: self.duration_minutes,
+            files: self.files_modified,
+            errors: self.errors,
+        };
         live.command_counts.clone_from(&self.commands);
         live.agents_spawned = self.agents.spawned;
         live.agents_completed = self.agents.completed;

@@ -55,18 +55,9 @@ pub struct Summary {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Merged {
-    pub severity: String,
-    pub category: String,
-    pub title: String,
-    pub details: String,
-    pub recommendation: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u64>,
-    pub agents: Vec<String>,
     #[serde(flatten)]
-    pub extra: Extra,
+    pub finding: Finding,
+    pub agents: Vec<String>,
 }
 
 impl Synthesis {
@@ -95,7 +86,7 @@ impl Synthesis {
             }
         }
         self.recommendations.truncate(RECOMMENDATIONS);
-        self.findings.sort_by(|a, b| a.severity.cmp(&b.severity));
+        self.findings.sort_by(|a, b| a.finding.severity.cmp(&b.finding.severity));
         self.findings.truncate(FINDINGS);
         self.count();
     }
@@ -117,34 +108,26 @@ impl Synthesis {
 
     fn merge(&mut self, finding: &Finding, agent_id: &str) {
         let same = |merged: &&mut Merged| {
-            merged.file == finding.file && same_title(&merged.title, &finding.title)
+            let have = &merged.finding;
+            have.file == finding.file && same_title(&have.title, &finding.title)
         };
         if let Some(merged) = self.findings.iter_mut().find(same) {
-            merged.severity = merged.severity.clone().min(finding.severity.clone());
-            if merged.recommendation.is_empty() {
-                merged.recommendation.clone_from(&finding.recommendation);
+            let have = &mut merged.finding;
+            have.severity = have.severity.clone().min(finding.severity.clone());
+            if have.recommendation.is_empty() {
+                have.recommendation.clone_from(&finding.recommendation);
             }
             if !merged.agents.iter().any(|id| id == agent_id) {
                 merged.agents.push(agent_id.to_owned());
             }
             return;
         }
-        self.findings.push(Merged {
-            severity: finding.severity.clone(),
-            category: finding.category.clone(),
-            title: finding.title.clone(),
-            details: finding.details.clone(),
-            recommendation: finding.recommendation.clone(),
-            file: finding.file.clone(),
-            line: finding.line,
-            agents: vec![agent_id.to_owned()],
-            extra: finding.extra.clone(),
-        });
+        self.findings.push(Merged { finding: finding.clone(), agents: vec![agent_id.to_owned()] });
     }
 
     fn count(&mut self) {
         let of = |severity: &str| {
-            self.findings.iter().filter(|merged| merged.severity == severity).count() as u64
+            self.findings.iter().filter(|merged| merged.finding.severity == severity).count() as u64
         };
         self.summary = Summary {
             total: self.findings.len() as u64,
@@ -187,7 +170,7 @@ mod tests {
         let once = synthesis.clone();
         synthesis.fold(&result("b", &[("S1", "no tests.")]));
         assert_eq!(synthesis.summary, once.summary);
-        assert_eq!(synthesis.findings[0].severity, "S1");
+        assert_eq!(synthesis.findings[0].finding.severity, "S1");
         assert_eq!(synthesis.findings[0].agents, ["a", "b"]);
         assert_eq!(synthesis.summary.total, 2);
     }

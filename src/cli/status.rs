@@ -114,7 +114,9 @@ fn as_text(process: &Process, root: &Path, books: &Books) -> String {
     section(title, errors(&books.errors, now));
     if let Some(synthesis) = books.synthesis.as_ref().filter(|s| !s.findings.is_empty()) {
         let lines = synthesis.findings.iter().take(ERRORS);
-        let lines = lines.map(|f| format!("{}  {}", f.severity, clip(&f.title, 90))).collect();
+        let lines = lines
+            .map(|f| format!("{}  {}", f.finding.severity, clip(&f.finding.title, 90)))
+            .collect();
         section(format!("Findings: {}", synthesis.findings.len()), lines);
     }
     if let Some(queue) = &books.queue {

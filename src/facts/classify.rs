@@ -1,12 +1,9 @@
-//! Which class an error message is of, and when it says that a retry makes sense. Whole words and
-//! codes only: an address, a file name or a line number is no error code.
-
-use chrono::{NaiveTime, TimeDelta};
+//! Which class an error message is of. Whole words and codes only: an address, a file name or a line
+//! number is no error code.
 
 use crate::books::errors::Class;
 use crate::facts::command;
-use crate::facts::words::{find_phrase, has_phrase, words};
-use crate::time::{self, Time};
+use crate::facts::words::{find_phrase, has_phrase};
 
 /// The class of a failed tool call. `command` is what a shell was asked to run.
 pub fn failure(message: &str, command: Option<&str>) -> Class {
@@ -242,97 +239,6 @@ pub fn exit_code(message: &str) -> Option<u32> {
     message.lines().next()?.strip_prefix("Exit code ")?.trim().parse().ok()
 }
 
-/// When the message itself says that a retry makes sense.
-pub fn retry_at(message: &str, now: Time) -> Option<Time> {
-    after(message, &["retry-after", "retry after", "try again in", "retry in", "wait"])
-        .and_then(seconds)
-        .map(|seconds| now + TimeDelta::seconds(seconds))
-        .or_else(|| {
-            after(message, &["resets at", "reset at", "resets"]).and_then(|at| clock(at, now))
-        })
-}
-
-fn after<'a>(message: &'a str, phrases: &[&str]) -> Option<&'a str> {
-    phrases.iter().find_map(|phrase| {
-        let at = find_phrase(message, phrase)? + phrase.len();
-        message.get(at..).map(|rest| rest.trim_start_matches([' ', ':', '=', '"']))
-    })
-}
-
-/// `30`, `30s`, `20 seconds`, `5 minutes`, `1 hour`. At most a day.
-fn seconds(text: &str) -> Option<i64> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(digits)?;
-    let number: i64 = number.parse().ok()?;
-    let unit = words(unit).next().filter(|_| unit.starts_with([' ', 's', 'm', 'h'])).unwrap_or("s");
-    let factor = match unit.chars().next() {
-        Some('m') if !unit.starts_with("ms") && !unit.starts_with("mil") => 60,
-        Some('m') => return Some(number.checked_div(1000)?.min(86_400)),
-        Some('h') => 3600,
-        _ => 1,
-    };
-    number.checked_mul(factor).map(|n| n.min(86_400))
-}
-
-/// `2026-01-29T11:00:00Z`, `15:00`, `3pm`: the next such time, read as UTC.
-fn clock(text: &str, now: Time) -> Option<Time> {
-    let word = text.split_whitespace().next()?.trim_end_matches(['.', ',', ')', ';']);
-    if let Some(at) = time::parse(word) {
-        return Some(at);
-    }
-    let lower = word.to_ascii_lowercase();
-    let (number, shift) = match (lower.strip_suffix("am"), lower.strip_suffix("pm")) {
-        (Some(number), _) => (number, Some(0)),
-        (_, Some(number)) => (number, Some(12)),
-        _ => (lower.as_str(), None),
-    };
-    let (hour, minute) = match number.split_once(':') {
-        Some((hour, minute)) => (hour.parse().ok()?, minute.parse().ok()?),
-        None => (number.parse::<u32>().ok().filter(|_| shift.is_some())?, 0),
-    };
-    let hour = shift.map_or(hour, |shift| hour % 12 + shift);
-    let at = now.date_naive().and_time(NaiveTime::from_hms_opt(hour, minute, 0)?).and_utc();
-    Some(if at > now { at } else { at + TimeDelta::days(1) })
-}
-
-/// The file and line that a syntax error names: `src/a.ts:3`, `File "a.py", line 3`.
-pub fn place(message: &str) -> Option<(String, u64)> {
-    message.lines().find_map(|line| python_place(line).or_else(|| colon_place(line)))
-}
-
-fn python_place(line: &str) -> Option<(String, u64)> {
-    let (_, rest) = line.split_once("File \"")?;
-    let (file, rest) = rest.split_once("\", line ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some((file.to_owned(), digits.parse().ok()?))
-}
-
-fn colon_place(line: &str) -> Option<(String, u64)> {
-    line.split([' ', '\t', '(', ')', ',', '\'', '"']).find_map(file_and_line)
-}
-
-/// `src/a.ts:3` or `src/a.ts:3:7`; the file has an extension, so that hosts and ports do not count.
-pub fn file_and_line(word: &str) -> Option<(String, u64)> {
-    let mut parts = word.split(':');
-    let file = parts.next()?;
-    let line: String = parts.next()?.chars().take_while(char::is_ascii_digit).collect();
-    is_file_name(file).then_some(())?;
-    Some((file.to_owned(), line.parse().ok()?))
-}
-
-/// Something with an extension of letters: `login.ts`, not `127.0.0.1` and not `[eval]`.
-pub fn is_file_name(word: &str) -> bool {
-    let Some((stem, extension)) = word.rsplit_once('.') else { return false };
-    let name = stem.rsplit('/').next().unwrap_or(stem);
-    !name.is_empty()
-        && (1..=5).contains(&extension.len())
-        && extension.bytes().all(|b| b.is_ascii_alphanumeric())
-        && extension.bytes().any(|b| b.is_ascii_alphabetic())
-        && !word.contains("://")
-        && (word.contains('/') || !matches!(extension, "com" | "org" | "net" | "io" | "dev" | "ai"))
-        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/@+~".contains(&b) || b >= 0x80)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,28 +290,5 @@ mod tests {
         assert_eq!(failure("Exit code 101\nSyntaxError: x", Some("cargo test")), Class::Answer);
         let denied = "Exit code 2\ngrep: y: Permission denied";
         assert_eq!(failure(denied, Some("grep x y")), Class::Permission);
-    }
-
-    #[test]
-    fn the_message_may_say_when() {
-        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let at = |message| retry_at(message, now).map(time::spell);
-        assert_eq!(at("429, retry-after: 90").as_deref(), Some("2026-01-29T10:31:30Z"));
-        assert_eq!(at("Please try again in 2 minutes.").as_deref(), Some("2026-01-29T10:32:00Z"));
-        assert_eq!(at("try again in 20s").as_deref(), Some("2026-01-29T10:30:20Z"));
-        assert_eq!(
-            at("limit resets at 2026-01-29T12:00:00Z.").as_deref(),
-            Some("2026-01-29T12:00:00Z")
-        );
-        assert_eq!(at("usage limit, resets 3pm").as_deref(), Some("2026-01-29T15:00:00Z"));
-        assert_eq!(at("resets at 09:15").as_deref(), Some("2026-01-30T09:15:00Z"));
-        assert_eq!(at("rate limited"), None);
-    }
-
-    #[test]
-    fn places_are_files() {
-        assert_eq!(place("  File \"a/b.py\", line 12\n"), Some(("a/b.py".into(), 12)));
-        assert_eq!(place("at src/x.ts:3:7"), Some(("src/x.ts".into(), 3)));
-        assert_eq!(place("[eval]:1\n127.0.0.1:80 node:internal/vm:185:14"), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::books::clip_block;
 use crate::books::result::Finding;
-use crate::facts::classify::{file_and_line, is_file_name};
+use crate::facts::place::{file_and_line, is_file_name};
 use crate::facts::secrets::Redactor;
 use crate::facts::words::has_phrase;
 use crate::json::{self, Object};

@@ -7,6 +7,8 @@ pub mod command;
 pub mod files;
 pub mod findings;
 pub mod git;
+pub mod place;
+pub mod retry;
 pub mod secrets;
 pub mod side_file;
 pub mod tail;

@@ -13,6 +13,8 @@ use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
 use crate::time::Time;
 
+use super::desk;
+
 /// Closes one session or several, in one go.
 pub struct Closing {
     metrics: Metrics,
@@ -46,9 +48,7 @@ impl Closing {
         }
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = &self.errors {
-            let tally = errors.tally(&live.session_id);
-            live.errors_encountered = live.errors_encountered.max(tally.total);
-            live.errors_recovered = live.errors_recovered.max(tally.recovered);
+            desk::count_errors(&mut live, errors);
         }
         if live.worked {
             let cost = snapshot.costs.get(&live.session_id).copied().unwrap_or_default();

@@ -3,6 +3,7 @@
 
 use crate::books::active::Active;
 use crate::books::current::{Current, latest};
+use crate::books::errors::Errors;
 use crate::books::live::{HOOKS_VERSION, Live};
 use crate::event::{Event, Kind};
 use crate::plan::{Change, Plan};
@@ -68,6 +69,25 @@ pub fn seen(live: &mut Live, context: &Context) {
     if time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
         live.last_seen = context.spelled();
     }
+}
+
+/// What failed on this target has just succeeded.
+pub fn recover(plan: &mut Plan, live: &mut Live, errors: &Errors, target: &str) {
+    let mut errors = errors.clone();
+    errors.recover(&live.session_id, target);
+    count_errors(live, &errors);
+    live.close_target(target);
+    plan.put(Doc::Errors, &errors);
+}
+
+/// The record's error counts, as the errors document has them. They never go back: a document that
+/// was lost takes its records with it, not what happened.
+pub fn count_errors(live: &mut Live, errors: &Errors) {
+    let mut tally = errors.tally(&live.session_id);
+    tally.join(live.earlier.errors);
+    live.errors_encountered = live.errors_encountered.max(tally.total);
+    live.errors_recovered = live.errors_recovered.max(tally.recovered);
+    live.errors_escalated = tally.escalated;
 }
 
 /// Puts the record back, then the copies that depend on it.

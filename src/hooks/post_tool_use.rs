@@ -64,13 +64,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         live.add_file(file);
     }
     if let (Some(target), Some(errors)) = (recovered(event, &live, context), &snapshot.errors) {
-        let mut errors = errors.clone();
-        errors.recover(&event.session_id, &target);
-        let tally = errors.tally(&event.session_id);
-        live.errors_recovered = live.errors_recovered.max(tally.recovered);
-        live.errors_escalated = tally.escalated;
-        live.close_target(&target);
-        plan.put(Doc::Errors, &errors);
+        desk::recover(&mut plan, &mut live, errors, &target);
         news.push(format!("recovered: {target}"));
     }
     if let Some(id) = event.agent_id.as_deref()

@@ -6,7 +6,7 @@ use crate::books::errors::{Class, ESCALATED, Failure, LOGGED, PENDING, QUEUED, R
 use crate::books::live::Live;
 use crate::books::queue::Item;
 use crate::event::Event;
-use crate::facts::{classify, target};
+use crate::facts::{classify, place, retry, target};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
@@ -43,7 +43,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 /// Takes a failure into the books. StopFailure comes here too.
 pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut errors = snapshot.errors.clone().unwrap_or_default();
-    let place = classify::place(&failure.message);
+    let place = place::find(&failure.message);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
         return Plan::because("this call was counted already");
     };
@@ -54,10 +54,7 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
         _ => Queued::Before,
     };
     plan.put(Doc::Errors, &errors);
-    let tally = errors.tally(&live.session_id);
-    live.errors_encountered = live.errors_encountered.max(tally.total);
-    live.errors_recovered = live.errors_recovered.max(tally.recovered);
-    live.errors_escalated = tally.escalated;
+    desk::count_errors(&mut live, &errors);
     live.open_target(&record.target);
     desk::seen(&mut live, context);
     desk::put(&mut plan, snapshot, &live);
@@ -87,7 +84,7 @@ fn failure(event: &Event, context: &Context) -> Failure {
         agent_id: event.agent_id.clone(),
         tool_use_id: event.text("tool_use_id"),
         not_before: match class(event) {
-            Class::RateLimit => classify::retry_at(&message, context.now),
+            Class::RateLimit => retry::at(&message, context.now),
             _ => None,
         },
     }

@@ -150,7 +150,8 @@ fn findings(live: &Live, snapshot: &Snapshot) -> Option<String> {
         return None;
     }
     let worst = synthesis.findings.iter().take(5);
-    let worst: Vec<String> = worst.map(|f| format!("{} {}", f.severity, f.title)).collect();
+    let worst: Vec<String> =
+        worst.map(|f| format!("{} {}", f.finding.severity, f.finding.title)).collect();
     Some(format!(
         "- {} of agents in .claude/state/agents/results/synthesis.json: {}",
         plural(synthesis.findings.len(), "finding"),

@@ -51,13 +51,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         plan.put(Doc::Synthesis, &subagent_stop::synthesis(&live, snapshot, &ended, context));
     }
     if let (Some(target), Some(errors)) = (api_failure(&live), &snapshot.errors) {
-        let mut errors = errors.clone();
-        errors.recover(&event.session_id, &target);
-        let tally = errors.tally(&event.session_id);
-        live.errors_recovered = live.errors_recovered.max(tally.recovered);
-        live.errors_escalated = tally.escalated;
-        live.close_target(&target);
-        plan.put(Doc::Errors, &errors);
+        desk::recover(&mut plan, &mut live, errors, &target);
     }
     desk::put(&mut plan, snapshot, &live);
     plan

@@ -5,7 +5,7 @@ use crate::books::Extra;
 use crate::books::clip_block;
 use crate::books::errors::{Class, Failure};
 use crate::event::Event;
-use crate::facts::classify;
+use crate::facts::{classify, retry};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
@@ -49,7 +49,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         // The turn is what failed; a repeated report of the same turn is the same failure.
         tool_use_id: event.prompt_id(),
         not_before: match class {
-            Class::RateLimit => classify::retry_at(&message, context.now),
+            Class::RateLimit => retry::at(&message, context.now),
             _ => None,
         },
     };

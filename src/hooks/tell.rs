@@ -2,7 +2,7 @@
 
 use crate::books::live::Live;
 use crate::books::plural;
-use crate::books::synthesis::Synthesis;
+use crate::books::synthesis::{Merged, Synthesis};
 use crate::snapshot::{Ask, Snapshot};
 
 const SHOWN: usize = 10;
@@ -44,7 +44,7 @@ pub fn text(synthesis: &Synthesis) -> String {
         plural(synthesis.findings.len(), "finding"),
         counts.join(", ")
     );
-    for finding in synthesis.findings.iter().take(SHOWN) {
+    for Merged { finding, .. } in synthesis.findings.iter().take(SHOWN) {
         let place = match (&finding.file, finding.line) {
             (Some(file), Some(line)) => format!(" ({file}:{line})"),
             (Some(file), None) => format!(" ({file})"),

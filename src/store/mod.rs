@@ -19,7 +19,9 @@
 //!    is primary, then the copies that the next event derives again.
 //! 7. **Log** one line, let go of the lock by exiting.
 
+mod archive;
 pub mod dir;
+pub mod home;
 pub mod layout;
 pub mod lock;
 pub mod log;
@@ -40,11 +42,8 @@ use dir::Dir;
 use layout::{Doc, Room};
 use lock::{Lock, Taken};
 
-const LOCK: &str = ".lock";
+/// Where every new document is written before it takes its place.
 const NEW: &str = ".new";
-const ARCHIVED_SESSIONS: usize = 20;
-/// How much of the metrics archive is searched for a line that a killed process already wrote.
-const ARCHIVE_TAIL: usize = 64 << 10;
 
 /// The books of one project, locked.
 pub struct Store {
@@ -70,24 +69,14 @@ pub enum Opened {
     Busy(Dir),
 }
 
-/// Opens `.claude/state` below a project's root, and makes it if need be.
-pub fn state_dir(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
-    let claude = claude_dir(root, home)?;
-    let state = claude.make("state")?;
-    Ok((claude, state))
-}
-
 impl Store {
     pub fn open(root: &Path, home: Option<&Path>, now: Time) -> Result<Opened> {
-        let (claude, state) = state_dir(root, home)?;
-        let file = match state.open_lock(LOCK)? {
-            Some(file) => file,
-            None => first_lock(&state)?,
-        };
+        let (claude, state) = home::open(root, home)?;
+        let file = home::lock_file(&state)?;
         let lock = match lock::take(file) {
             Ok(Taken::Yes(lock)) => lock,
             Ok(Taken::Busy) => return Ok(Opened::Busy(state)),
-            Err(error) => return Err(Error::io("lock", &state.path_of(LOCK), error)),
+            Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),
         };
         sweep(&state)?;
         let mut store = Self {
@@ -213,67 +202,6 @@ impl Store {
         Ok(())
     }
 
-    /// Adds lines to the metrics archive, but not those that are at its end already: the process
-    /// that wrote them may have been killed before it took them out of `metrics.json`.
-    fn archive_metrics(&mut self, lines: &[String]) -> Result<()> {
-        let doc = Doc::MetricsArchive;
-        self.make_room(doc.room())?;
-        let room = self.room(doc.room())?;
-        let tail = room.read_tail(&doc.file(), ARCHIVE_TAIL)?;
-        let is_there = |line: &&String| memchr::memmem::find(&tail, line.as_bytes()).is_some();
-        let mut text = String::new();
-        for line in lines.iter().filter(|line| !is_there(line)) {
-            text.push_str(line);
-            text.push('\n');
-        }
-        if !text.is_empty() {
-            room.append(&doc.file(), text.as_bytes())?;
-            self.wrote.push(doc.name());
-        }
-        Ok(())
-    }
-
-    /// Moves a session's results to `results-archive/{session}`. If it was alone, the whole folder
-    /// is renamed, whatever is in it; else its own files move one by one.
-    fn archive_results(&mut self, session_id: &str, alone: bool) -> Result<()> {
-        if self.names(Room::Results)?.is_empty() {
-            return Ok(());
-        }
-        let name = crate::id::FileStem::of(session_id);
-        self.make_room(Room::ResultsArchive)?;
-        self.find_room(Room::Agents)?;
-        let archive = self.room(Room::ResultsArchive)?;
-        if alone && archive.sub(name.as_str())?.is_none() {
-            self.room(Room::Agents)?.rename("results", archive, name.as_str())?;
-            self.rooms.retain(|(room, _)| *room != Room::Results);
-        } else {
-            let to = archive.make(name.as_str())?;
-            let from = self.room(Room::Results)?;
-            for file in from.names()? {
-                if alone || belongs(from, &file, session_id)? {
-                    from.rename(&file, &to, &file)?;
-                }
-            }
-        }
-        self.wrote.push(format!("agents/results-archive/{name}"));
-        self.prune_archive()
-    }
-
-    fn prune_archive(&mut self) -> Result<()> {
-        let archive = self.room(Room::ResultsArchive)?;
-        let names = archive.names()?;
-        if names.len() <= ARCHIVED_SESSIONS {
-            return Ok(());
-        }
-        let mut by_age: Vec<(i64, &String)> =
-            names.iter().map(|name| (archive.modified(name), name)).collect();
-        by_age.sort();
-        for (_, name) in by_age.iter().take(names.len() - ARCHIVED_SESSIONS) {
-            archive.remove_dir(name)?;
-        }
-        Ok(())
-    }
-
     fn quarantine(&mut self, doc: &Doc, why: &str) -> Result<()> {
         let name = quarantine::put(&self.state, self.room(doc.room())?, doc, self.now)?;
         let text = format!(
@@ -342,57 +270,10 @@ impl Store {
     }
 }
 
-/// `.claude`, which may be a symlink if it leads to somewhere in the project or in the home
-/// directory (people keep it in a dotfiles repository).
-fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
-    match existing_claude_dir(root, home)? {
-        Some(dir) => Ok(dir),
-        None => Dir::open(root)?.make(".claude"),
-    }
-}
-
-/// The same, if it exists.
-fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Dir>> {
-    let root_dir = Dir::open(root)?;
-    match root_dir.sub(".claude") {
-        Err(_) if root_dir.is_symlink(".claude") => {}
-        other => return other,
-    }
-    let path = root.join(".claude");
-    let real = path.canonicalize().map_err(|error| Error::io("resolve", &path, error))?;
-    let inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
-    if inside(root) || home.is_some_and(inside) {
-        return Dir::open(&real).map(Some);
-    }
-    Err(Error::Planted { path, is: "a symlink out of the project and the home directory" })
-}
-
-/// Nobody has used this state directory yet: hide it from git, then make the lock.
-fn first_lock(state: &Dir) -> Result<std::fs::File> {
-    hide(state)?;
-    match state.create(LOCK, b"", false) {
-        Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-        other => other?,
-    }
-    let missing = || Error::io("open the lock", &state.path_of(LOCK), io::ErrorKind::NotFound);
-    state.open_lock(LOCK)?.ok_or_else(missing)
-}
-
 /// Removes what a killed process may have left behind. If somebody planted a directory at a
 /// document's name, the exchange has brought it here.
 fn sweep(state: &Dir) -> Result<()> {
     state.remove(NEW).or_else(|_| state.remove_empty(NEW))
-}
-
-/// Hides a directory of ours from git.
-pub fn hide(state: &Dir) -> Result<()> {
-    if state.read(".gitignore")?.is_some() {
-        return Ok(());
-    }
-    match state.create(".gitignore", b"*\n", false) {
-        Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
-    }
 }
 
 /// A document from a later version of the format: `version` above 1, `hooks_version` above 3.0.
@@ -405,10 +286,4 @@ fn is_newer(bytes: &[u8]) -> bool {
     let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
     document.float("version").is_some_and(|version| version > 1.0)
         || hooks.is_some_and(|version| version > 3.0)
-}
-
-fn belongs(room: &Dir, file: &str, session_id: &str) -> Result<bool> {
-    let bytes = room.read(file)?.unwrap_or_default();
-    Ok(Object::parse(&bytes)
-        .is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id)))
 }

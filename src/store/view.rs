@@ -19,7 +19,7 @@ pub struct View {
 impl View {
     /// `None` if there are no books. Nothing is made.
     pub fn open(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
-        let Some(claude) = super::existing_claude_dir(root, home)? else { return Ok(None) };
+        let Some(claude) = super::home::existing_claude_dir(root, home)? else { return Ok(None) };
         Ok(claude.sub("state")?.map(|state| Self { state }))
     }
 

@@ -34,8 +34,8 @@ class Bench:
         return bash(self.copying(name))
 
     def copying(self, name):
-        """The same as a shell command. The copy appears at `../name`, all at once."""
-        return f"cp -r .claude/state ../{name}.part && mv ../{name}.part ../{name}"
+        """The same as a shell command. Under the lock, so that no hook is half way; the copy appears all at once."""
+        return f"flock .claude/state/.lock cp -r .claude/state ../{name}.part && mv ../{name}.part ../{name}"
 
     def copied(self, name):
         return Books(self.root / name)

@@ -96,7 +96,7 @@ def documents(project, wrong):
             continue
         try:
             docs[name] = json.loads(path.read_bytes())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             wrong.append(f"{name} is torn: {error}: {path.read_bytes()[:80]!r}")
     return docs
 

@@ -210,7 +210,7 @@ class Project:
         return tree
 
     def restore(self, tree):
-        shutil.rmtree(self.claude, ignore_errors=True)
+        delete(self.claude)
         base = str(self.base).encode()
         if tree:
             self.claude.mkdir()
@@ -257,6 +257,14 @@ class Clock:
         self.step += 1
         hours, seconds = divmod(self.step * 10, 3600)
         return f"2026-01-29T{10 + hours:02}:{seconds // 60:02}:{seconds % 60:02}Z"
+
+
+def delete(path):
+    """Removes whatever is there; a link and not where it leads."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def needs_strace():

@@ -41,7 +41,8 @@ def compaction_after_resume(bench, check):
 
 def automatic_compaction(bench, check):
     """The context fills up in the middle of a turn, while an agent works in the background."""
-    full = {"reply": [bash("true")], "input_tokens": 995_000}
+    # The client writes its transcript a moment late; the call lasts until it has.
+    full = {"reply": [bash("sleep 1")], "input_tokens": 995_000}
     client = bench.run("make a plan", rules=[SUMMARY, *turns(
         [_plan(bench), agent("slow audit", "SLOW-AUDIT", background=True)], full, "planned", "noted",
         agents={"SLOW-AUDIT": (wait_for_event("Stop"), "- **[S1]** No rate limit")})])

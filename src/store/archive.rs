@@ -1,0 +1,81 @@
+//! What finished sessions leave: old metrics entries and their agents' results.
+
+use crate::error::Result;
+use crate::id::FileStem;
+use crate::json::Object;
+use crate::store::Store;
+use crate::store::dir::Dir;
+use crate::store::layout::{Doc, Room};
+
+const ARCHIVED_SESSIONS: usize = 20;
+/// How much of the metrics archive is searched for a line that a killed process already wrote.
+const ARCHIVE_TAIL: usize = 64 << 10;
+
+impl Store {
+    /// Adds lines to the metrics archive, but not those that are at its end already: the process
+    /// that wrote them may have been killed before it took them out of `metrics.json`.
+    pub(super) fn archive_metrics(&mut self, lines: &[String]) -> Result<()> {
+        let doc = Doc::MetricsArchive;
+        self.make_room(doc.room())?;
+        let room = self.room(doc.room())?;
+        let tail = room.read_tail(&doc.file(), ARCHIVE_TAIL)?;
+        let is_there = |line: &&String| memchr::memmem::find(&tail, line.as_bytes()).is_some();
+        let mut text = String::new();
+        for line in lines.iter().filter(|line| !is_there(line)) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            room.append(&doc.file(), text.as_bytes())?;
+            self.wrote.push(doc.name());
+        }
+        Ok(())
+    }
+
+    /// Moves a session's results to `results-archive/{session}`. If it was alone, the whole folder
+    /// is renamed, whatever is in it; else its own files move one by one.
+    pub(super) fn archive_results(&mut self, session_id: &str, alone: bool) -> Result<()> {
+        if self.names(Room::Results)?.is_empty() {
+            return Ok(());
+        }
+        let name = FileStem::of(session_id);
+        self.make_room(Room::ResultsArchive)?;
+        self.find_room(Room::Agents)?;
+        let archive = self.room(Room::ResultsArchive)?;
+        if alone && archive.sub(name.as_str())?.is_none() {
+            self.room(Room::Agents)?.rename("results", archive, name.as_str())?;
+            self.rooms.retain(|(room, _)| *room != Room::Results);
+        } else {
+            let to = archive.make(name.as_str())?;
+            let from = self.room(Room::Results)?;
+            for file in from.names()? {
+                if alone || belongs(from, &file, session_id)? {
+                    from.rename(&file, &to, &file)?;
+                }
+            }
+        }
+        self.wrote.push(format!("agents/results-archive/{name}"));
+        self.prune_archive()
+    }
+
+    fn prune_archive(&mut self) -> Result<()> {
+        let archive = self.room(Room::ResultsArchive)?;
+        let names = archive.names()?;
+        if names.len() <= ARCHIVED_SESSIONS {
+            return Ok(());
+        }
+        let mut by_age: Vec<(i64, &String)> =
+            names.iter().map(|name| (archive.modified(name), name)).collect();
+        by_age.sort();
+        for (_, name) in by_age.iter().take(names.len() - ARCHIVED_SESSIONS) {
+            archive.remove_dir(name)?;
+        }
+        Ok(())
+    }
+}
+
+fn belongs(room: &Dir, file: &str, session_id: &str) -> Result<bool> {
+    let bytes = room.read(file)?.unwrap_or_default();
+    Ok(Object::parse(&bytes)
+        .is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id)))
+}

@@ -1,0 +1,72 @@
+//! Where the books live: finding `.claude/state`, making it, and its lock file.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::store::dir::Dir;
+
+pub const LOCK: &str = ".lock";
+
+/// Opens `.claude/state` below a project's root, and makes it if need be.
+pub fn open(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
+    let claude = claude_dir(root, home)?;
+    let state = claude.make("state")?;
+    Ok((claude, state))
+}
+
+/// The lock file, made by whoever comes first.
+pub fn lock_file(state: &Dir) -> Result<File> {
+    match state.open_lock(LOCK)? {
+        Some(file) => Ok(file),
+        None => first_lock(state),
+    }
+}
+
+/// `.claude`, which may be a symlink if it leads to somewhere in the project or in the home
+/// directory (people keep it in a dotfiles repository).
+fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
+    match existing_claude_dir(root, home)? {
+        Some(dir) => Ok(dir),
+        None => Dir::open(root)?.make(".claude"),
+    }
+}
+
+/// The same, if it exists.
+pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Dir>> {
+    let root_dir = Dir::open(root)?;
+    match root_dir.sub(".claude") {
+        Err(_) if root_dir.is_symlink(".claude") => {}
+        other => return other,
+    }
+    let path = root.join(".claude");
+    let real = path.canonicalize().map_err(|error| Error::io("resolve", &path, error))?;
+    let inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
+    if inside(root) || home.is_some_and(inside) {
+        return Dir::open(&real).map(Some);
+    }
+    Err(Error::Planted { path, is: "a symlink out of the project and the home directory" })
+}
+
+/// Nobody has used this state directory yet: hide it from git, then make the lock.
+fn first_lock(state: &Dir) -> Result<File> {
+    hide(state)?;
+    match state.create(LOCK, b"", false) {
+        Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+        other => other?,
+    }
+    let missing = || Error::io("open the lock", &state.path_of(LOCK), io::ErrorKind::NotFound);
+    state.open_lock(LOCK)?.ok_or_else(missing)
+}
+
+/// Hides a directory of ours from git.
+pub fn hide(state: &Dir) -> Result<()> {
+    if state.read(".gitignore")?.is_some() {
+        return Ok(());
+    }
+    match state.create(".gitignore", b"*\n", false) {
+        Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
