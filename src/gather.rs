@@ -75,8 +75,13 @@ pub fn answer(
             let ids = snapshot.lives.values().filter(gone).map(|live| live.session_id.clone());
             snapshot.gone = ids.collect();
         }
-        Ask::SideFile(path) => snapshot.side_file = side_file::read(path),
-        Ask::AgentWork(path) => snapshot.agent_work = transcript::agent_work(path),
+        Ask::SideFile { agent_id, path } => {
+            let side = side_file::read(path).map(|side| (agent_id.clone(), side));
+            snapshot.side_files.extend(side);
+        }
+        Ask::AgentWork { agent_id, path } => {
+            snapshot.works.insert(agent_id.clone(), transcript::agent_work(path));
+        }
         Ask::InContext(path) => snapshot.in_context = transcript::in_context(path),
         Ask::Cost { session_id, transcript: path } => {
             snapshot.costs.insert(session_id.clone(), transcript::cost(path));

@@ -46,8 +46,16 @@ pub enum Ask {
     Client,
     /// Which live sessions' clients are gone.
     Gone,
-    SideFile(PathBuf),
-    AgentWork(PathBuf),
+    /// What the client's side file says about an agent.
+    SideFile {
+        agent_id: String,
+        path: PathBuf,
+    },
+    /// What an agent's transcript says about its work.
+    AgentWork {
+        agent_id: String,
+        path: PathBuf,
+    },
     InContext(PathBuf),
     Cost {
         session_id: String,
@@ -81,8 +89,10 @@ pub struct Snapshot {
     pub gone: BTreeSet<String>,
     /// This machine's name, known together with `gone`.
     pub host: String,
-    pub side_file: Option<SideFile>,
-    pub agent_work: AgentWork,
+    /// By agent id.
+    pub side_files: BTreeMap<String, SideFile>,
+    /// By agent id.
+    pub works: BTreeMap<String, AgentWork>,
     pub in_context: InContext,
     pub costs: BTreeMap<String, Cost>,
     pub fork_parent: Option<String>,

@@ -40,6 +40,8 @@ pub struct Entry {
     pub tokens: Option<Tokens>,
     pub cost_usd: Option<f64>,
     pub files_modified: u64,
+    /// The last prompt that a person typed.
+    pub task: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -106,6 +108,7 @@ impl Entry {
             tokens: cost.tokens,
             cost_usd: cost.usd,
             files_modified: live.earlier.files + live.files_modified.len() as u64,
+            task: live.task.clone(),
             extra: Extra::new(),
         }
     }
@@ -113,6 +116,7 @@ impl Entry {
     /// A closed session goes on: its record takes the counts up where they were.
     pub fn reopen(&self, live: &mut Live) {
         live.worked = true;
+        live.task.clone_from(&self.task);
         live.earlier = Earlier {
             minutes: self.duration_minutes,
             files: self.files_modified,

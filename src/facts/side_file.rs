@@ -16,12 +16,21 @@ pub struct SideFile {
 
 /// Where it is for an agent of the session with this transcript.
 pub fn path(session_transcript: &str, agent_id: &str) -> Option<PathBuf> {
+    beside(session_transcript, agent_id, "meta.json")
+}
+
+/// Where the agent's own transcript is.
+pub fn transcript_path(session_transcript: &str, agent_id: &str) -> Option<PathBuf> {
+    beside(session_transcript, agent_id, "jsonl")
+}
+
+fn beside(session_transcript: &str, agent_id: &str, extension: &str) -> Option<PathBuf> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     if agent_id.is_empty() || !agent_id.bytes().all(plain) {
         return None;
     }
     let session = Path::new(session_transcript).with_extension("");
-    Some(session.join("subagents").join(format!("agent-{agent_id}.meta.json")))
+    Some(session.join("subagents").join(format!("agent-{agent_id}.{extension}")))
 }
 
 pub fn read(path: &Path) -> Option<SideFile> {

@@ -85,12 +85,16 @@ pub fn cost(path: &Path) -> Cost {
     let Some(file) = files::open(path) else { return Cost::default() };
     let mut tokens = Tokens::default();
     let mut messages = BTreeSet::new();
-    let mut usd = None;
+    // The newest total that the client wrote; older clients wrote what each line cost.
+    let mut total = None;
+    let mut sum = None;
     tail::lines(&file, COST_TAIL, |line| {
-        if has(line, b"\"costUSD\"")
+        if total.is_none() && has(line, b"\"totalCostUSD\"") {
+            total = Object::parse(line).ok().and_then(|line| line.float("totalCostUSD"));
+        } else if has(line, b"\"costUSD\"")
             && let Some(dollars) = Object::parse(line).ok().and_then(|line| line.float("costUSD"))
         {
-            *usd.get_or_insert(0.0) += dollars;
+            *sum.get_or_insert(0.0) += dollars;
         }
         if has(line, b"\"usage\"")
             && let Some((id, usage)) = usage(line)
@@ -104,7 +108,7 @@ pub fn cost(path: &Path) -> Cost {
         }
         ControlFlow::Continue(())
     });
-    Cost { tokens: (!messages.is_empty()).then_some(tokens), usd }
+    Cost { tokens: (!messages.is_empty()).then_some(tokens), usd: total.or(sum) }
 }
 
 /// The session that a forked transcript was copied from: its first lines still carry that id.

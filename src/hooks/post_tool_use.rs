@@ -8,7 +8,7 @@ use crate::books::agent::Call;
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
 use crate::event::Event;
-use crate::facts::{side_file, target};
+use crate::facts::target;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, COPIES, Context, Snapshot};
 use crate::store::layout::Doc;
@@ -73,10 +73,8 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
             agent.last_seen = context.spelled();
         }
-        if let Some(side) = snapshot.side_file.as_ref().filter(|_| agent.task.is_none()) {
-            agent.task = side.description.as_ref().map(|task| context.redact.text(task));
-            agent.tool_use_id = agent.tool_use_id.take().or_else(|| side.tool_use_id.clone());
-            agent.background = agent.background.or(side.background);
+        if agent.task.is_none() && snapshot.side_files.contains_key(id) {
+            subagent_stop::identify(agent, snapshot, context);
             news.push(format!("agent {id} is known"));
         }
     }
@@ -125,7 +123,7 @@ fn linked(event: &Event) -> Option<String> {
 fn nameless(event: &Event, live: &Live) -> Option<Ask> {
     let id = event.agent_id.as_deref()?;
     live.agent(id).filter(|agent| agent.task.is_none())?;
-    side_file::path(&event.text("transcript_path")?, id).map(Ask::SideFile)
+    subagent_stop::side_file_of(event, id)
 }
 
 /// The call and the agent belong together: the agent's task is certain now, whether it still runs,

@@ -5,6 +5,7 @@ use crate::books::live::Live;
 use crate::books::plural;
 use crate::books::result::{AgentResult, LOST};
 use crate::event::Event;
+use crate::facts::side_file;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
@@ -22,7 +23,11 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
         let missing = missing(event, live);
         if !missing.is_empty() {
             asks.push(Ask::Synthesis);
-            asks.extend(missing.into_iter().map(Ask::Result));
+            for id in missing {
+                asks.extend(subagent_stop::side_file_of(event, &id));
+                asks.extend(work_of(event, &id));
+                asks.push(Ask::Result(id));
+            }
             if subagent_stop::needs_results(snapshot, Some(live)) {
                 asks.push(Ask::AllResults);
             }
@@ -65,8 +70,9 @@ fn missing(event: &Event, live: &Live) -> Vec<String> {
     missing.map(|agent| agent.id.clone()).collect()
 }
 
-/// Closes them as lost; but an agent that left a result was only not struck off (its hook was
-/// killed in between), and that result holds.
+/// Closes them: as the client's files tell (after an API error there is no SubagentStop), else as
+/// lost. An agent that left a result was only not struck off, its hook having been killed in
+/// between, and that result holds.
 fn end_missing(
     event: &Event,
     live: &mut Live,
@@ -75,18 +81,27 @@ fn end_missing(
 ) -> Vec<AgentResult> {
     let mut ended = Vec::new();
     for id in missing(event, live) {
-        let Some(agent) = live.take_agent(&id) else { continue };
+        let Some(mut agent) = live.take_agent(&id) else { continue };
+        subagent_stop::identify(&mut agent, snapshot, context);
         let this_run = |was: &&AgentResult| {
             was.session_id == live.session_id && was.completed >= agent.started
         };
         let result = match snapshot.results.get(&id).filter(this_run) {
             Some(result) => result.clone(),
-            None => AgentResult::of(agent, LOST, context.now),
+            None => {
+                let status = subagent_stop::how_it_ended(&id, snapshot).unwrap_or(LOST);
+                AgentResult::of(agent, status, context.now)
+            }
         };
         subagent_stop::count(live, &result);
         ended.push(result);
     }
     ended
+}
+
+fn work_of(event: &Event, agent_id: &str) -> Option<Ask> {
+    let path = side_file::transcript_path(&event.text("transcript_path")?, agent_id)?;
+    Some(Ask::AgentWork { agent_id: agent_id.to_owned(), path })
 }
 
 /// The client's own list names tasks for certain.

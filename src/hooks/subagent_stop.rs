@@ -1,15 +1,17 @@
 //! SubagentStop: what the agent found becomes a result, and the result part of the synthesis.
 
+use crate::books::agent::Agent;
 use crate::books::live::Live;
-use crate::books::plural;
 use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
 use crate::books::synthesis::Synthesis;
+use crate::books::{clip, plural};
 use crate::event::Event;
 use crate::facts::{findings, side_file};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 
+use super::pre_tool_use::LONGEST_TASK;
 use super::{desk, subagent_start};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
@@ -20,8 +22,11 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     }
     asks.extend(desk::asks_with_copies(event, snapshot));
     asks.push(Ask::Synthesis);
-    asks.extend(event.text("agent_transcript_path").map(|path| Ask::AgentWork(path.into())));
-    asks.extend(side_file_of(event));
+    if let Some(agent_id) = event.agent_id.clone() {
+        asks.extend(side_file_of(event, &agent_id));
+        let path = event.text("agent_transcript_path").map(Into::into);
+        asks.extend(path.map(|path| Ask::AgentWork { agent_id, path }));
+    }
     if needs_results(snapshot, snapshot.own(event)) {
         asks.push(Ask::AllResults);
     }
@@ -119,43 +124,58 @@ fn result(
         live.agents_spawned += 1;
         subagent_start::agent(event, id, live, None, context)
     });
-    let side = snapshot.side_file.clone().unwrap_or_default();
     let listed = event.background_tasks().unwrap_or_default();
     let listed = listed.into_iter().find(|task| task.id == agent.id);
-    let task = listed.and_then(|task| task.description).or(side.description);
-    if agent.task.is_none() {
-        agent.task = task.map(|task| context.redact.text(&task));
+    if let (None, Some(task)) = (&agent.task, listed.and_then(|task| task.description)) {
+        agent.task = Some(clip(&context.redact.text(&task), LONGEST_TASK));
     }
-    agent.tool_use_id = agent.tool_use_id.or(side.tool_use_id);
-    agent.background = agent.background.or(side.background);
+    identify(&mut agent, snapshot, context);
     if agent.kind.is_empty() {
         agent.kind = event.text("agent_type").unwrap_or_default();
     }
 
     let message = event.text("last_assistant_message");
+    let work = snapshot.works.get(&agent.id).cloned().unwrap_or_default();
     let status = match &message {
-        _ if snapshot.agent_work.ended_in_api_error => FAILED,
-        _ if side.stopped_by_user => INTERRUPTED,
-        None => INTERRUPTED,
-        Some(_) => SUCCESS,
+        None => how_it_ended(&agent.id, snapshot).unwrap_or(INTERRUPTED),
+        Some(_) => how_it_ended(&agent.id, snapshot).unwrap_or(SUCCESS),
     };
     let found = findings::read(&message.unwrap_or_default(), &context.redact);
     let mut result = AgentResult::of(agent, status, context.now);
     result.files_analyzed = found.files;
-    for file in snapshot.agent_work.files.iter().rev() {
+    for file in work.files.iter().rev() {
         let file = context.relative(file);
         if !result.files_analyzed.contains(&file) {
             result.files_analyzed.push(file);
         }
     }
-    result.metrics.files_read = snapshot.agent_work.reads;
+    result.metrics.files_read = work.reads;
     result.metrics.issues_found = found.findings.len() as u64;
     result.findings = found.findings;
     result.recommendations = found.recommendations;
     result
 }
 
-fn side_file_of(event: &Event) -> Option<Ask> {
-    let transcript = event.text("transcript_path")?;
-    side_file::path(&transcript, event.agent_id.as_deref()?).map(Ask::SideFile)
+/// Where an agent's side file would be.
+pub fn side_file_of(event: &Event, agent_id: &str) -> Option<Ask> {
+    let path = side_file::path(&event.text("transcript_path")?, agent_id)?;
+    Some(Ask::SideFile { agent_id: agent_id.to_owned(), path })
+}
+
+/// Fills in what the side file says for certain and nobody said before.
+pub fn identify(agent: &mut Agent, snapshot: &Snapshot, context: &Context) {
+    let Some(side) = snapshot.side_files.get(&agent.id) else { return };
+    if let (None, Some(task)) = (&agent.task, &side.description) {
+        agent.task = Some(clip(&context.redact.text(task), LONGEST_TASK));
+    }
+    agent.tool_use_id = agent.tool_use_id.take().or_else(|| side.tool_use_id.clone());
+    agent.background = agent.background.or(side.background);
+}
+
+/// The end that the client's files tell of; `None` if they tell of none.
+pub fn how_it_ended(agent_id: &str, snapshot: &Snapshot) -> Option<&'static str> {
+    if snapshot.works.get(agent_id).is_some_and(|work| work.ended_in_api_error) {
+        return Some(FAILED);
+    }
+    snapshot.side_files.get(agent_id).filter(|side| side.stopped_by_user).map(|_| INTERRUPTED)
 }

@@ -19,6 +19,7 @@ from scripted_api import ScriptedApi
 
 VERSION = os.environ.get("CLAUDE_CLIENT_VERSION", "2.1.325")
 TURN_SECONDS = 60
+INSTALL_SECONDS = 600
 INSIDE = "HOOKKEEPER_TEST_LOOPBACK_ONLY"
 
 
@@ -41,10 +42,14 @@ def _install(root):
     if not shutil.which("npm"):
         raise NoClient("npm is not installed")
     root.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(root),
-                           f"@anthropic-ai/claude-code@{VERSION}"], stdout=sys.stderr)
+    command = ["npm", "install", "--loglevel=error", "--no-audit", "--no-fund", "--fetch-retries=1",
+               "--fetch-retry-mintimeout=1000", "--prefix", str(root), f"@anthropic-ai/claude-code@{VERSION}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise NoClient(f"npm install took longer than {INSTALL_SECONDS} s") from None
     if done.returncode:
-        raise NoClient(f"npm install failed with status {done.returncode}")
+        raise NoClient(f"npm install failed: {' '.join(done.stderr.split())[:200]}")
 
 
 def leave_the_network(arguments):

@@ -17,6 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
 sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
 
 from audit import audit  # noqa: E402
 from bench import Bench  # noqa: E402

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from support import AGENT, BASE_MARK, OTHER_SESSION, SECOND_AGENT, event
+from support import AGENT, BASE_MARK, OTHER_SESSION, SECOND_AGENT, Clock, event
 
 COPIED = (
     "session_id started git_branch git_commit_start working_directory hooks_version commands_executed "
@@ -67,6 +67,15 @@ def make_rich(project, clock=None):
     project.play(rich_events(), clock)
     loop = project.state / "loop"
     (loop / "LOOP_STATE.md").write_text("# Loop\n\nStatus: BUILDING\n")
+
+
+def rich_tree(suite):
+    """The same state as a tree, to be put into other projects."""
+    project = suite.project()
+    make_rich(project, Clock())
+    tree = project.save()
+    project.remove()
+    return tree
 
 
 def problems(project):
@@ -180,7 +189,7 @@ def counts(docs, live):
 CHANGEABLE = re.compile(r'"[0-9a-f]{64}"|(?<=error-)[0-9a-f-]{36}|(?<=escalated/)[0-9a-f-]{36}')
 COUNTED = (
     "agents_spawned agents_completed agents_failed errors_encountered errors_recovered errors_escalated compactions "
-    "issues_found issues_fixed earlier_minutes commands_executed command_counts files_modified"
+    "issues_found issues_fixed commands_executed command_counts files_modified"
 ).split()
 
 

@@ -95,7 +95,7 @@ def is_open(project):
     return (project.live(NEW_SESSION) or {}).get("source") == "startup"
 
 
-def fill_metrics(project, _):
+def fill_metrics(project, _clock=None):
     """Two hundred sessions: the next one moves the oldest to the archive."""
     path = project.state / "session/metrics.json"
     metrics = json.loads(path.read_bytes())
@@ -172,6 +172,8 @@ SCENARIOS = [
     Scenario("PostCompact", event("PostCompact", compact_summary="another"), live_has(compactions=2)),
     Scenario("Stop", event("Stop"), has_result(SECOND_AGENT, "lost")),
     Scenario("StopFailure", event("StopFailure", **BILLING), has_notice),
+    Scenario("stop-without-start", event("SubagentStop", agent_id=NEW_AGENT), has_result(NEW_AGENT, "success")),
+    Scenario("start-again", event("SubagentStart", agent_id=AGENT), has_agent(AGENT)),
     Scenario("first-event", STARTED, has_agent(NEW_AGENT), empty=True),
     Scenario("agent-call-answers", event(
         "PostToolUse", tool_name="Agent", tool_use_id="toolu_call",

@@ -16,7 +16,7 @@ REPOSITORY = HERE.parent.parent
 PAYLOADS = HERE.parent / "payloads"
 TRANSCRIPTS = HERE.parent / "transcripts"
 
-LONGEST_TEXT = 400
+LONGEST_TEXT = 600
 
 # Saved trees carry this in place of the scratch directory's path.
 BASE_MARK = b"@BASE@"

@@ -3,6 +3,7 @@
 import json
 
 import books
+from scenarios import fill_metrics
 from support import AGENT, SECOND_AGENT, SESSION, Clock, event, test
 
 # Every document that the program writes, with an event that reads it.
@@ -26,7 +27,7 @@ COPIES = 3
 
 @test
 def truncations_and_byte_flips(suite, checks):
-    tree = rich_tree(suite)
+    tree = books.rich_tree(suite)
     step = suite.pick(7, 1)
     damages = []
     for name in READERS:
@@ -52,7 +53,7 @@ def truncations_and_byte_flips(suite, checks):
 @test
 def damaged_again_and_again(suite, checks):
     """Three copies of each document at most, and the newest ones."""
-    tree = rich_tree(suite)
+    tree = books.rich_tree(suite)
     project = suite.project()
     for name, payload in READERS.items():
         project.restore(tree)
@@ -74,7 +75,7 @@ def damaged_again_and_again(suite, checks):
 @test
 def nonsense_that_is_json(suite, checks):
     """Valid JSON of the wrong shape."""
-    tree = rich_tree(suite)
+    tree = books.rich_tree(suite)
     texts = ["null", "[]", "{}", "7", '"x"', "[[[]]]", '{"session_id": 7}', '{"agents": {}}', '{"errors": [7]}', '{"version": -1}']
     texts += ['{"agents_spawned": 18446744073709551615}', '{"sessions": [null, 7, {"session_id": null}]}', "[" * 100_000]
 
@@ -94,10 +95,7 @@ def torn_archive_line(suite, checks):
     """The archive ends in half a line (a full disk, a power cut): the next entry is whole."""
     project = suite.project()
     books.make_rich(project, Clock())
-    path = project.state / "session/metrics.json"
-    metrics = json.loads(path.read_bytes())
-    metrics["sessions"] = [dict(metrics["sessions"][0], session_id=f"old-{n}") for n in range(200)]
-    path.write_text(json.dumps(metrics))
+    fill_metrics(project)
     archive = project.state / "session/metrics-archive.jsonl"
     archive.write_text('{"session_id":"older"}\n{"session_id":"old-0","da')
     checks.ran(project.run(event("SessionEnd"), clock=Clock(300).tick()), "SessionEnd", codes=(0,))
@@ -140,10 +138,3 @@ def is_json(text):
         return False
     return True
 
-
-def rich_tree(suite):
-    project = suite.project()
-    books.make_rich(project, Clock())
-    tree = project.save()
-    project.remove()
-    return tree

@@ -1,9 +1,11 @@
 """The lock is held by somebody who does not let go."""
 
+import collections
 import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -15,6 +17,8 @@ from support import AGENT, Skip, event, kill, needs_strace, test
 # A second of patience, and starting ten programs at once on a busy machine.
 LONGEST = 1.3
 AT_ONCE = 10
+SPOOLERS = 24
+SPOOL_CALLS = "openat mkdirat write fdatasync renameat close fstat getdents64 exit_group".split()
 
 
 @test
@@ -57,6 +61,50 @@ def spool_keeps_what_cannot_be_redacted(suite, checks):
     checks.that(len(project.spooled()) == len(odd), f"{len(project.spooled())} of {len(odd)} wait in the spool")
     project.play([event("UserPromptSubmit")])
     checks.that(project.live()["agents_spawned"] == 1, "the agent that waited is not in the books")
+
+
+@test
+def kill_while_spooling(suite, checks):
+    """A kill at every system call of an event that waits: it is in the spool, or it is not."""
+    needs_strace()
+    calls = spooling_calls(suite)
+    pairs = [(name, k) for name, count in calls.items() for k in range(1, count + 1)]
+
+    def one(pair):
+        name, k = pair
+        what = f"killed at {name} {k} while spooling"
+        project = suite.project()
+        project.play([event("SessionStart"), event("UserPromptSubmit")])
+        fault = ("-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={k}")
+        with held(project):
+            run = project.run(event("SubagentStart"), prefix=("strace", "-f", "-o", os.devnull, *fault))
+            checks.that(run.code == -9, f"{what}: exit {run.code}")
+        waits = len(project.spooled())
+        # Half an entry is left alone while its writer may still live.
+        for path in (project.state / "spool").glob(".*"):
+            os.utime(path, (0, 0))
+        checks.ran(project.run(event("SubagentStart", agent_id="last")), f"{what}: the event after", codes=(0,))
+        known = [agent["id"] for agent in project.live()["agents"]]
+        checks.that(known == [AGENT] * waits + ["last"], f"{what}: {waits} waited, then the agents are {known}")
+        for problem in books.problems(project):
+            checks.that(False, f"{what}: {problem}")
+        project.remove()
+
+    with ThreadPoolExecutor(SPOOLERS) as pool:
+        list(pool.map(one, pairs if suite.full else pairs[::2]))
+
+
+def spooling_calls(suite):
+    """How often an event that waits makes each system call before and after its wait."""
+    project = suite.project()
+    project.play([event("SessionStart")])
+    trace = project.base / "trace"
+    with held(project):
+        project.run(event("SubagentStart"), prefix=("strace", "-f", "-o", str(trace)))
+    pid = trace.read_text().split(maxsplit=1)[0]
+    own = (re.match(rf"{pid} +(\w+)\(", line) for line in trace.read_text().splitlines())
+    counts = collections.Counter(match[1] for match in own if match)
+    return {name: count for name, count in counts.items() if name in SPOOL_CALLS}
 
 
 def spooled_while_held(project, checks):

@@ -26,7 +26,7 @@ BROKEN = b'{"hook_event_name": "Stop", "session_id": '
 @test
 def planted_links(suite, checks):
     """Whatever is planted, nothing outside is touched."""
-    tree = rich_tree(suite)
+    tree = books.rich_tree(suite)
     plants = [(name, how) for name in FILES for how in (symlink, dangling, hard_link)]
     plants += [(name, how) for name in DIRECTORIES for how in (symlink_directory, dangling, file_instead)]
 
@@ -48,7 +48,7 @@ def planted_links(suite, checks):
 @test
 def planted_state_and_claude(suite, checks):
     """`.claude` may lead to somewhere in the project or the home directory, and nowhere else."""
-    tree = rich_tree(suite)
+    tree = books.rich_tree(suite)
     project = suite.project()
     payload = event("SubagentStart")
     for name in (".claude", ".claude/state"):
@@ -71,7 +71,7 @@ def planted_state_and_claude(suite, checks):
 @test
 def planted_pipes_and_directories(suite, checks):
     """Things that would block an open or a rename must not hang or stop all later events."""
-    tree = rich_tree(suite)
+    tree = books.rich_tree(suite)
 
     def one(project, name):
         for how in (os.mkfifo, full_directory):
@@ -101,16 +101,6 @@ def payloads():
         event("SessionStart", source="compact"),
         BROKEN,
     ]
-
-
-def rich_tree(suite):
-    project = suite.project()
-    books.make_rich(project, Clock())
-    archive = project.state / "session/metrics-archive.jsonl"
-    archive.write_text('{"session_id": "old"}\n')
-    tree = project.save()
-    project.remove()
-    return tree
 
 
 class Canary:

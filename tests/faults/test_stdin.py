@@ -1,6 +1,5 @@
 """Payloads that come slowly, never, broken, huge or with the wrong types."""
 
-import json
 import os
 import subprocess
 import time

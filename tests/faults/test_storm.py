@@ -13,6 +13,8 @@ PROCESSES = 64
 WRITERS = 8
 # A run waits a second for the lock at most; the rest is work.
 LONGEST_WAIT = 1.1
+# Every list has a cap; this is the largest of them.
+LONGEST_LIST = 1000
 
 
 @test
@@ -55,6 +57,8 @@ def storm(suite, checks, sessions, events):
     active = project.read("agents/active.json")
     totals = [active["total_spawned"], active["total_completed"]]
     checks.that(totals == [expected * len(sessions)] * 2, f"active.json: {totals}")
+    for name, document in books.documents(project, []).items():
+        checks.that(longest_list(document) <= LONGEST_LIST, f"{name} has a list of {longest_list(document)} entries")
     log = project.log()
     longest = max(line["us"] for line in log) / 1e6
     spooled = sum(line["outcome"].startswith("spooled") for line in log)
@@ -99,6 +103,12 @@ def random_kills(suite, checks):
         status = (project.read(f"agents/results/{agent}.json") or {}).get("status")
         wanted = ("success",) if name == "SubagentStop" else ("success", "lost")
         checks.that(status in wanted, f"{name} of {agent} was acknowledged, its result is {status}")
+
+
+def longest_list(value):
+    if isinstance(value, list):
+        return max([len(value), *map(longest_list, value)])
+    return max(map(longest_list, value.values()), default=0) if isinstance(value, dict) else 0
 
 
 def in_processes(count, send):
