@@ -3,8 +3,10 @@
 use serde::de::DeserializeOwned;
 
 use crate::books::backup::Kept;
+use crate::books::clip;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
+use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
@@ -39,7 +41,8 @@ pub fn answer(
 ) -> Result<()> {
     match &ask {
         Ask::Live => {
-            let live = store.load(&Doc::live(&event.session_id), json)?;
+            let doc = Doc::live(&event.session_id);
+            let live = store.load(&doc, |bytes| live_record(&doc, bytes))?;
             snapshot.lives.extend(live.map(|live| (event.session_id.clone(), live)));
         }
         Ask::AllLive => all_live(snapshot, store)?,
@@ -47,12 +50,14 @@ pub fn answer(
         Ask::Current => snapshot.current = store.load(&Doc::Current, json)?,
         Ask::Result(id) => {
             if !snapshot.results.contains_key(id) {
-                let result = store.load(&Doc::result(id), json)?;
+                let doc = Doc::result(id);
+                let result = store.load(&doc, |bytes| agent_result(&doc, bytes))?;
                 snapshot.results.extend(result.map(|result| (id.clone(), result)));
             }
         }
         Ask::AllResults => all_results(snapshot, store)?,
         Ask::Synthesis => snapshot.synthesis = store.load(&Doc::Synthesis, json)?,
+        Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
         Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
@@ -99,6 +104,23 @@ pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String>
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
+/// A live record that is in its own file: another id in it would lead its changes elsewhere.
+fn live_record(doc: &Doc, bytes: &[u8]) -> std::result::Result<Live, String> {
+    let live: Live = json(bytes)?;
+    match Doc::live(&live.session_id) == *doc {
+        true => Ok(live),
+        false => Err(format!("its session_id is {:?}", clip(&live.session_id, 80))),
+    }
+}
+
+fn agent_result(doc: &Doc, bytes: &[u8]) -> std::result::Result<AgentResult, String> {
+    let result: AgentResult = json(bytes)?;
+    match Doc::result(&result.agent_id) == *doc {
+        true => Ok(result),
+        false => Err(format!("its agent_id is {:?}", clip(&result.agent_id, 80))),
+    }
+}
+
 fn text(bytes: &[u8]) -> std::result::Result<String, String> {
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
@@ -110,7 +132,7 @@ pub fn all_live(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
         if known.contains(&doc) {
             continue;
         }
-        let live: Option<Live> = store.load(&doc, json)?;
+        let live = store.load(&doc, |bytes| live_record(&doc, bytes))?;
         snapshot.lives.extend(live.map(|live| (live.session_id.clone(), live)));
     }
     Ok(())
@@ -124,7 +146,7 @@ fn all_results(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
         if is_synthesis || known.contains(&doc) {
             continue;
         }
-        let result: Option<crate::books::result::AgentResult> = store.load(&doc, json)?;
+        let result = store.load(&doc, |bytes| agent_result(&doc, bytes))?;
         snapshot.results.extend(result.map(|result| (result.agent_id.clone(), result)));
     }
     Ok(())

@@ -3,19 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::debug;
 
 use crate::Outcome;
 use crate::books::notices::Notices;
 use crate::books::settings::Settings;
+use crate::books::to_bytes;
 use crate::error::{Error, Result};
 use crate::event::{self, Event, Kind, Parsed};
 use crate::facts::secrets::Redactor;
 use crate::gather::{self, Moment};
 use crate::hooks;
-use crate::plan::Plan;
+use crate::json;
+use crate::plan::{Change, Plan};
 use crate::process::Process;
 use crate::process::stdin::{self, Payload};
 use crate::reply::{self, Reply};
@@ -72,8 +73,8 @@ fn handle(
     };
     let mut store = match Store::open(&root, process.home().as_deref(), now)? {
         Opened::Locked(store) => store,
-        Opened::Busy(state) => {
-            let context = context(process, event, &root, &Settings::default());
+        Opened::Busy(state, settings) => {
+            let context = context(process, event, &root, &settings);
             let kept = put_aside(process, bytes, &state, &context);
             let outcome = kept
                 .as_ref()
@@ -161,7 +162,8 @@ fn notify(
         }
     }
     if before.unwrap_or_default() != notices {
-        plan.put(Doc::Notices, &notices);
+        // First of all: what is to be said must not be lost with the rest.
+        plan.changes.insert(0, Change::Put(Doc::Notices, to_bytes(&notices)));
     }
     snapshot.notices = Some(notices);
     Ok(())
@@ -220,8 +222,8 @@ fn play(
     context.now = time::parse(&entry.time).unwrap_or(context.now);
     store.forget(context.now);
     let moment = Moment { client: entry.client, git: entry.git };
-    settle(process, &event, store, &context, Some(&moment))?;
-    Ok(Ok(()))
+    let settled = settle(process, &event, store, &context, Some(&moment));
+    Ok(settled.map(drop).map_err(|error| error.to_string()))
 }
 
 fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {
@@ -239,25 +241,16 @@ fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) ->
 
 /// The payload with every text in it redacted, keys and structure as they were.
 fn redacted(bytes: &[u8], redact: &Redactor) -> Option<Box<RawValue>> {
-    fn walk(value: &mut Value, redact: &Redactor) {
-        match value {
-            Value::String(text) => *text = redact.text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| walk(item, redact)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| walk(field, redact)),
-            _ => {}
-        }
-    }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut value: Value = serde_json::from_slice(bytes).ok()?;
-    walk(&mut value, redact);
-    serde_json::value::to_raw_value(&value).ok()
+    let text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').trim();
+    let text = json::map_strings(text, |key, text| redact.field(key, text));
+    RawValue::from_string(text).ok()
 }
 
 /// Keeps a payload that cannot be used, and says so.
 fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     let kept = || -> Option<PathBuf> {
         let root = root::for_hook(process, None)?;
-        let (_, state) = home::open(&root, process.home().as_deref()).ok()?;
+        let (claude, state) = home::open(&root, process.home().as_deref()).ok()?;
         home::hide(&state).ok()?;
         let now = process.now();
         let outcome = format!("rejected: {why}");
@@ -273,7 +266,8 @@ fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
         if bytes.is_empty() {
             return None;
         }
-        let kept = rejected::keep(&state, bytes, &Redactor::default(), now, process.pid()).ok()?;
+        let redact = Redactor::new(&home::settings(&claude).0.redact);
+        let kept = rejected::keep(&state, bytes, &redact, now, process.pid()).ok()?;
         Some(kept.strip_prefix(&root).map(Path::to_owned).unwrap_or(kept))
     };
     let kept = kept();
@@ -292,7 +286,7 @@ fn context(process: &Process, event: &Event, root: &Path, settings: &Settings) -
 
 fn fresh_id(process: &Process, event: &Event) -> String {
     let call = event.text("tool_use_id").or_else(|| event.prompt_id()).unwrap_or_default();
-    process.fresh_id(format!("{} {call}", event.session_id).as_bytes())
+    process.fresh_id(&format!("{} {call}", event.session_id))
 }
 
 /// Failures become records with an id of their own; nothing else needs one.

@@ -63,6 +63,46 @@ impl<'a> Object<'a> {
     }
 }
 
+/// A JSON text with every string value changed by `change`, which sees the value's key (if it has
+/// one) and the value, both as they are written, escapes included. Nothing is parsed, so nothing
+/// in it can be too deep, too large or half a character.
+pub fn map_strings(text: &str, mut change: impl FnMut(&str, &str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut key = "";
+    while let Some(open) = rest.find('"') {
+        let (before, from) = rest.split_at(open + 1);
+        out.push_str(before);
+        let end = closing_quote(from);
+        let (string, after) = from.split_at(end);
+        let is_key = after.get(1..).is_some_and(|after| after.trim_start().starts_with(':'));
+        if is_key {
+            key = string;
+            out.push_str(string);
+        } else {
+            out.push_str(&change(key, string));
+        }
+        rest = after;
+        if let Some(after) = rest.strip_prefix('"') {
+            out.push('"');
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where the string that begins here ends: its first quote that no backslash escapes.
+fn closing_quote(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.unwrap_or(text.len())
+}
+
 /// A JSON string, decoded. Half a surrogate pair (a client that cut an emoji) becomes U+FFFD.
 pub fn text(raw: &RawValue) -> Option<String> {
     if !raw.get().starts_with('"') {
@@ -166,6 +206,13 @@ mod tests {
     fn half_a_surrogate_pair_is_replaced() {
         let object = Object::parse(br#"{"a": "cut \ud83d"}"#).unwrap();
         assert!(object.text("a").unwrap().starts_with("cut \u{fffd}"));
+    }
+
+    #[test]
+    fn strings_are_mapped_and_nothing_else() {
+        let text = r#"{"a": "x\"y", "b": ["z", 1e999, {"c": "\ud83d"}], "d": null}"#;
+        let seen = map_strings(text, |key, value| format!("{key}={value}"));
+        assert_eq!(seen, r#"{"a": "a=x\"y", "b": ["b=z", 1e999, {"c": "c=\ud83d"}], "d": null}"#);
     }
 
     #[test]

@@ -49,8 +49,9 @@ impl Outcome {
         Self::default()
     }
 
+    /// One line, whatever names and paths are in it.
     fn failed(error: &Error) -> Self {
-        Self { stdout: None, stderr: Some(error.to_string()), code: 1 }
+        Self { stdout: None, stderr: Some(books::clip(&error.to_string(), 600)), code: 1 }
     }
 }
 

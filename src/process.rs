@@ -91,15 +91,18 @@ impl Process {
         self.started.elapsed()
     }
 
-    /// A new id. With a fixed clock it is derived from `seed`, so that a replay gives the same one.
-    pub fn fresh_id(&self, seed: &[u8]) -> String {
-        if self.fixed.is_none() {
-            return uuid::Uuid::new_v4().to_string();
-        }
-        let digest = Sha256::digest(seed);
+    /// A new id, derived from `seed` (which call it is for), the time and this process. Random
+    /// bytes can be refused, and asking for them costs more. With a fixed clock only the seed
+    /// counts, so that a replay gives the same id.
+    pub fn fresh_id(&self, seed: &str) -> String {
+        let moment = match self.fixed {
+            Some(_) => String::new(),
+            None => format!("{:?} {}", SystemTime::now(), std::process::id()),
+        };
+        let digest = Sha256::digest(format!("{seed} {moment}"));
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(digest.iter()).for_each(|(to, from)| *to = *from);
-        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+        uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
     }
 
     pub fn pid(&self) -> u32 {
@@ -111,8 +114,13 @@ impl Process {
         let named = self.env("CLAUDE_PID").and_then(|pid| pid.parse().ok());
         let pid = named.unwrap_or_else(std::os::unix::process::parent_id);
         match self.fixed {
-            Some(_) => Client { pid, started: None, host: "fixed".into() },
-            None => Client { pid, started: client::start_time(pid), host: client::host_name() },
+            Some(_) => Client { pid, host: "fixed".into(), ..Client::default() },
+            None => Client {
+                pid,
+                started: client::start_time(pid),
+                host: client::host_name(),
+                ..Client::default()
+            },
         }
     }
 

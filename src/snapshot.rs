@@ -35,6 +35,8 @@ pub enum Ask {
     Result(String),
     AllResults,
     Synthesis,
+    /// The session's own synthesis, if another's is in its place.
+    Parked,
     Errors,
     Queue,
     LoopState,
@@ -77,6 +79,7 @@ pub struct Snapshot {
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,
+    pub parked: Option<Synthesis>,
     pub errors: Option<Errors>,
     pub queue: Option<Queue>,
     pub loop_state: Option<String>,

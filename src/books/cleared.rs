@@ -28,7 +28,7 @@ pub struct Entry {
 
 impl Cleared {
     pub fn add(&mut self, live: &Live, at: String) {
-        self.cleared.retain(|entry| entry.client != live.client);
+        self.cleared.retain(|entry| !entry.client.is(&live.client));
         self.cleared.push(Entry {
             client: live.client.clone(),
             session_id: live.session_id.clone(),
@@ -39,6 +39,6 @@ impl Cleared {
     }
 
     pub fn by(&self, client: &Client) -> Option<&Entry> {
-        self.cleared.iter().rev().find(|entry| entry.client == *client)
+        self.cleared.iter().rev().find(|entry| entry.client.is(client))
     }
 }

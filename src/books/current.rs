@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Extra;
-use super::live::{Client, Lineage, Live};
+use super::live::{Client, HOOKS_VERSION, Lineage, Live};
 
 #[derive(Serialize)]
 pub struct Current<'a> {
@@ -61,7 +61,8 @@ impl<'a> Current<'a> {
             git_branch: &live.git_branch,
             git_commit_start: &live.git_commit_start,
             working_directory: &live.working_directory,
-            hooks_version: &live.hooks_version,
+            // Ours, not the record's: a copy of a newer record is still a copy of our making.
+            hooks_version: HOOKS_VERSION,
             commands_executed: &live.commands_executed,
             agents_spawned: live.agents_spawned,
             files_modified: &live.files_modified,

@@ -125,12 +125,14 @@ pub struct Summary {
     pub extra: Extra,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
     pub total: u64,
     pub recovered: u64,
     pub escalated: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// A failure as an event reports it.
@@ -148,7 +150,7 @@ pub struct Failure {
 }
 
 impl Errors {
-    /// Takes a failure in. `None` if this call was counted before.
+    /// Takes a failure in, and gives its record. `None` if this call was counted before.
     pub fn record(&mut self, failure: Failure, id: String, now: Time) -> Option<Record> {
         let fingerprint = format!("{} {}", failure.class.name(), failure.target);
         let same = |record: &&mut Record| {
@@ -156,14 +158,7 @@ impl Errors {
                 && record.session_id == failure.session_id
                 && record.status != RECOVERED
         };
-        let counted = |record: &Record| {
-            failure.tool_use_id.as_ref().is_some_and(|id| record.tool_use_ids.contains(id))
-        };
-        if self
-            .errors
-            .iter()
-            .any(|record| counted(record) && record.session_id == failure.session_id)
-        {
+        if self.counted(&failure.session_id, failure.tool_use_id.as_ref()).is_some() {
             return None;
         }
         let record = match self.errors.iter_mut().find(same) {
@@ -179,6 +174,14 @@ impl Errors {
         };
         self.settle();
         Some(record)
+    }
+
+    /// The record that counted a call.
+    pub fn counted(&self, session_id: &str, tool_use_id: Option<&String>) -> Option<&Record> {
+        let id = tool_use_id?;
+        let counted =
+            |record: &&Record| record.session_id == session_id && record.tool_use_ids.contains(id);
+        self.errors.iter().find(counted)
     }
 
     /// The same tool succeeded on the same target: what failed there has recovered.
@@ -210,7 +213,7 @@ impl Errors {
     }
 
     pub fn tally(&self, session_id: &str) -> Tally {
-        let mut tally = self.dropped.get(session_id).copied().unwrap_or_default();
+        let mut tally = self.dropped.get(session_id).cloned().unwrap_or_default();
         for record in self.errors.iter().filter(|record| record.session_id == session_id) {
             tally.add(record);
         }
@@ -225,7 +228,7 @@ impl Errors {
             self.dropped.entry(record.session_id.clone()).or_default().add(&record);
         }
         let mut all = Tally::default();
-        self.dropped.values().for_each(|tally| all.join(*tally));
+        self.dropped.values().for_each(|tally| all.join(tally));
         self.errors.iter().for_each(|record| all.add(record));
         self.summary.total = all.total;
         self.summary.recovered = all.recovered;
@@ -242,7 +245,7 @@ impl Tally {
         self.escalated += u64::from(record.status == ESCALATED);
     }
 
-    pub fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: &Self) {
         self.total += other.total;
         self.recovered += other.recovered;
         self.escalated += other.escalated;

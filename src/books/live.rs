@@ -45,8 +45,8 @@ pub struct Live {
     pub agents_failed: u64,
     pub errors_escalated: u64,
     pub compactions: u64,
-    pub issues_found: u64,
-    pub issues_fixed: u64,
+    /// Findings of its agents.
+    pub findings: u64,
     /// Whether a prompt or a tool call was seen: without one a session leaves no metrics.
     pub worked: bool,
     pub command_counts: BTreeMap<String, u64>,
@@ -75,6 +75,15 @@ pub struct Client {
     /// The process's start time in the kernel's own ticks: a pid alone is used again.
     pub started: Option<u64>,
     pub host: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Client {
+    /// The same process, whatever else is noted about it.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started, &self.host) == (other.pid, other.started, &other.host)
+    }
 }
 
 /// What cannot be seen any more in a session that goes on, because it was cleared at its end.
@@ -83,7 +92,10 @@ pub struct Client {
 pub struct Earlier {
     pub minutes: u64,
     pub files: u64,
+    pub fixed: u64,
     pub errors: Tally,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// The session that this one goes on from.
@@ -92,6 +104,14 @@ pub struct Earlier {
 pub struct Lineage {
     pub parent: String,
     pub by: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Lineage {
+    pub fn new(parent: String, by: &str) -> Self {
+        Self { parent, by: by.to_owned(), extra: Extra::new() }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,6 +119,8 @@ pub struct Lineage {
 pub struct LastBackup {
     pub file: String,
     pub checksum: String,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 impl Live {
@@ -117,7 +139,11 @@ impl Live {
 
     pub fn add_agent(&mut self, agent: Agent) {
         self.agents.push(agent);
-        keep_newest(&mut self.agents, RUNNING);
+        // Nobody runs a thousand agents; the oldest of them was lost.
+        if self.agents.len() > RUNNING {
+            self.agents.remove(0);
+            self.agents_failed += 1;
+        }
     }
 
     /// Counts a command once per prompt.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Extra;
 use super::errors::Tally;
 use super::live::{Earlier, Live};
+use super::queue::Work;
 use crate::json::Object;
 use crate::time::{self, Time};
 
@@ -52,6 +53,8 @@ pub struct Agents {
     pub spawned: u64,
     pub completed: u64,
     pub failed: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,19 +63,26 @@ pub struct Quality {
     pub issues_found: u64,
     pub issues_fixed: u64,
     pub coverage_delta: Option<String>,
+    /// The part of `issues_found` that agents found; the rest, and what was fixed, is counted in
+    /// the work queue. Entries of other tools do not have it.
+    pub findings: Option<u64>,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
     pub input: u64,
     pub output: u64,
     pub cache_creation: u64,
     pub cache_read: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// What a session's transcript says about its cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
     pub tokens: Option<Tokens>,
     pub usd: Option<f64>,
@@ -80,7 +90,7 @@ pub struct Cost {
 
 impl Entry {
     /// The entry of a session that ended at `end`.
-    pub fn of(live: &Live, ended: &str, cost: Cost, end: Time) -> Self {
+    pub fn of(live: &Live, ended: &str, cost: Cost, work: Work, end: Time) -> Self {
         let seconds = time::seconds_between(&live.started, &time::spell(end)).unwrap_or(0);
         Self {
             session_id: live.session_id.clone(),
@@ -91,16 +101,20 @@ impl Entry {
                 spawned: live.agents_spawned,
                 completed: live.agents_completed,
                 failed: live.agents_failed,
+                extra: Extra::new(),
             },
             quality: Quality {
-                issues_found: live.issues_found,
-                issues_fixed: live.issues_fixed,
+                issues_found: live.findings + work.added,
+                issues_fixed: live.earlier.fixed + work.done,
                 coverage_delta: None,
+                findings: Some(live.findings),
+                extra: Extra::new(),
             },
             errors: Tally {
                 total: live.errors_encountered,
                 recovered: live.errors_recovered,
                 escalated: live.errors_escalated,
+                extra: Extra::new(),
             },
             ended: ended.to_owned(),
             compactions: live.compactions,
@@ -120,14 +134,18 @@ impl Entry {
         live.earlier = Earlier {
             minutes: self.duration_minutes,
             files: self.files_modified,
-            errors: self.errors,
+            fixed: match self.quality.findings {
+                Some(_) => 0,
+                None => self.quality.issues_fixed,
+            },
+            errors: self.errors.clone(),
+            extra: Extra::new(),
         };
         live.command_counts.clone_from(&self.commands);
         live.agents_spawned = self.agents.spawned;
         live.agents_completed = self.agents.completed;
         live.agents_failed = self.agents.failed;
-        live.issues_found = self.quality.issues_found;
-        live.issues_fixed = self.quality.issues_fixed;
+        live.findings = self.quality.findings.unwrap_or(self.quality.issues_found);
         live.errors_encountered = self.errors.total;
         live.errors_recovered = self.errors.recovered;
         live.errors_escalated = self.errors.escalated;
@@ -163,6 +181,12 @@ impl Metrics {
             let earlier: Option<Entry> = serde_json::from_str(&self.entries.remove(at)).ok();
             if let Some(earlier) = earlier {
                 entry.extra = earlier.extra;
+                entry.agents.extra = earlier.agents.extra;
+                entry.quality.extra = earlier.quality.extra;
+                entry.errors.extra = earlier.errors.extra;
+                if let (Some(tokens), Some(earlier)) = (&mut entry.tokens, earlier.tokens) {
+                    tokens.extra = earlier.extra;
+                }
                 entry.quality.coverage_delta =
                     entry.quality.coverage_delta.or(earlier.quality.coverage_delta);
             }

@@ -41,7 +41,9 @@ pub fn keep_newest<T>(list: &mut Vec<T>, cap: usize) {
 
 /// The first `most` characters of a text, on one line.
 pub fn clip(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let words = text.split(blank).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
     if line.chars().count() <= most {
         return line;
     }

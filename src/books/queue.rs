@@ -46,6 +46,13 @@ pub struct Item {
     pub extra: Extra,
 }
 
+/// Work items of one session.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    pub added: u64,
+    pub done: u64,
+}
+
 impl Default for Queue {
     fn default() -> Self {
         Self {
@@ -90,6 +97,17 @@ impl Queue {
         let mut open: Vec<&Item> = self.items.iter().filter(|item| item.is_open()).collect();
         open.sort_by(|a, b| a.priority.cmp(&b.priority));
         open
+    }
+
+    /// What a session put in here, and how much of it is done.
+    pub fn of(&self, session_id: &str) -> Work {
+        let own = self.items.iter().filter(|item| item.session_id.as_deref() == Some(session_id));
+        let (mut added, mut done) = (0, 0);
+        own.for_each(|item| {
+            added += 1;
+            done += u64::from(!item.is_open());
+        });
+        Work { added, done }
     }
 
     /// Whether a loop is behind this queue that has not ended.

@@ -9,6 +9,8 @@ use super::result::{AgentResult, Finding};
 const FINDINGS: usize = 200;
 const AGENTS: usize = 200;
 const RECOMMENDATIONS: usize = 100;
+/// Agents that are named for one finding.
+const SOURCES: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -50,6 +52,8 @@ pub struct Summary {
     pub s2: u64,
     #[serde(rename = "S3")]
     pub s3: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -119,6 +123,7 @@ impl Synthesis {
             }
             if !merged.agents.iter().any(|id| id == agent_id) {
                 merged.agents.push(agent_id.to_owned());
+                super::keep_newest(&mut merged.agents, SOURCES);
             }
             return;
         }
@@ -135,6 +140,7 @@ impl Synthesis {
             s1: of("S1"),
             s2: of("S2"),
             s3: of("S3"),
+            extra: std::mem::take(&mut self.summary.extra),
         };
     }
 }

@@ -54,7 +54,7 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
     ),
     (
         Class::Network,
-        &["502", "503", "504"],
+        &["500", "502", "503", "504"],
         &[
             "econnrefused",
             "econnreset",
@@ -98,6 +98,8 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "ssl handshake",
             "ssl_error_syscall",
             "temporary failure",
+            "server_error",
+            "internal server error",
         ],
     ),
     (
@@ -158,8 +160,9 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
     ),
     (
         Class::Resource,
-        &["507"],
+        &["507", "529"],
         &[
+            "overloaded",
             "enospc",
             "enomem",
             "emfile",

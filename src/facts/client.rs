@@ -46,7 +46,8 @@ mod tests {
     #[test]
     fn we_are_alive_and_nobody_else_is() {
         let pid = std::os::unix::process::parent_id();
-        let mut client = Client { pid, started: start_time(pid), host: host_name() };
+        let mut client =
+            Client { pid, started: start_time(pid), host: host_name(), ..Client::default() };
         assert!(!is_gone(&client, &host_name()));
         client.started = Some(1);
         assert!(is_gone(&client, &host_name()), "another process with the same pid");

@@ -1,8 +1,8 @@
 //! What an agent found, read out of its last message: a fenced JSON block if it gives one, else
 //! list items that carry an explicit severity mark. A word that merely contains "s3" is no mark.
 
-use crate::books::clip_block;
 use crate::books::result::Finding;
+use crate::books::{clip, clip_block};
 use crate::facts::place::{file_and_line, is_file_name};
 use crate::facts::secrets::Redactor;
 use crate::facts::words::has_phrase;
@@ -12,6 +12,7 @@ const FINDINGS: usize = 100;
 const RECOMMENDATIONS: usize = 50;
 const FILES: usize = 200;
 const LONGEST_TITLE: usize = 200;
+const LONGEST_NAME: usize = 40;
 const LONGEST_TEXT: usize = 1000;
 
 #[derive(Debug, Default, PartialEq)]
@@ -31,12 +32,17 @@ pub fn read(message: &str, redact: &Redactor) -> Found {
             (&mut finding.title, LONGEST_TITLE),
             (&mut finding.details, LONGEST_TEXT),
             (&mut finding.recommendation, LONGEST_TEXT),
+            (&mut finding.category, LONGEST_NAME),
         ] {
             *text = clip_block(&redact.text(text), most);
         }
+        finding.file = finding.file.take().map(|file| clip(&redact.text(&file), LONGEST_TITLE));
     }
     for text in &mut found.recommendations {
         *text = clip_block(&redact.text(text), LONGEST_TEXT);
+    }
+    for file in &mut found.files {
+        *file = clip(&redact.text(file), LONGEST_TITLE);
     }
     found
 }

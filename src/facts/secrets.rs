@@ -31,6 +31,16 @@ impl Redactor {
     }
 }
 
+impl Redactor {
+    /// A value that is stored with its key: the key may say that the value is a secret.
+    pub fn field(&self, key: &str, value: &str) -> String {
+        if is_secret_name(key) || is_secret_header(key) {
+            return MARK.to_owned();
+        }
+        self.text(value)
+    }
+}
+
 type Rule = fn(&str) -> Option<Range<usize>>;
 
 /// Each looks at the text from a word's beginning and gives the secret's bytes, counted from there.
@@ -52,12 +62,24 @@ fn built_in(text: &str) -> String {
             word_before = false;
             continue;
         }
+        if let Some(escape) = escape(rest) {
+            // In a JSON text the letter of `\\n` is no part of the word behind it.
+            clean.push_str(escape);
+            at += escape.len();
+            word_before = false;
+            continue;
+        }
         let Some(c) = rest.chars().next() else { break };
         word_before = c.is_ascii_alphanumeric() || c == '_';
         clean.push(c);
         at += c.len_utf8();
     }
     clean
+}
+
+fn escape(rest: &str) -> Option<&str> {
+    let escape = rest.get(..2)?;
+    matches!(escape, "\\n" | "\\t" | "\\r").then_some(escape)
 }
 
 /// `-----BEGIN … PRIVATE KEY-----` to its end, or to the end of the text.
@@ -164,6 +186,13 @@ fn jwt(rest: &str) -> Option<Range<usize>> {
     (long(parts.next()) && long(parts.next())).then_some(0..length)
 }
 
+/// Headers that carry credentials.
+const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+
+fn is_secret_header(name: &str) -> bool {
+    HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name))
+}
+
 /// `Bearer TOKEN` anywhere, and the values of headers that carry credentials.
 fn authorization(rest: &str) -> Option<Range<usize>> {
     if let Some(after) = strip_word(rest, "bearer") {
@@ -173,8 +202,7 @@ fn authorization(rest: &str) -> Option<Range<usize>> {
         let start = rest.len() - token.len();
         return (blanks > 0 && length >= 6).then_some(start..start + length);
     }
-    let header = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
-    let after = header.iter().find_map(|name| strip_word(rest, name))?;
+    let after = HEADERS.iter().find_map(|name| strip_word(rest, name))?;
     let value = after.strip_prefix(':')?.trim_start_matches(' ');
     let value = ["basic ", "token ", "digest ", "negotiate ", "apikey "]
         .iter()
@@ -227,14 +255,19 @@ fn login_flag(rest: &str) -> Option<Range<usize>> {
         let start = rest.len() - value.len();
         return Some(start..start + value.bytes().take_while(|b| !ends_value(*b)).count());
     }
-    if ["mysql ", "mysqldump ", "mysqladmin ", "mariadb "].iter().any(|name| rest.starts_with(name))
-    {
-        let line = rest.get(..rest.find(['\n', '|', ';']).unwrap_or(rest.len()))?;
-        let at = line.find(" -p")? + 3;
-        let value = line.get(at..)?;
-        return Some(at..at + value.bytes().take_while(|b| !ends_value(*b)).count());
-    }
-    None
+    let glued = ["mysql ", "mysqldump ", "mysqladmin ", "mariadb "];
+    let spaced = ["docker login ", "podman login ", "helm registry login ", "oc login "];
+    let is = |names: &[&str]| names.iter().any(|name| rest.starts_with(name));
+    let flag = match (is(&glued), is(&spaced)) {
+        (true, _) => " -p",
+        (_, true) => " -p ",
+        _ => return None,
+    };
+    let line = rest.get(..rest.find(['\n', '|', ';']).unwrap_or(rest.len()))?;
+    let at = line.find(flag)? + flag.len();
+    let value = line.get(at..)?.trim_start_matches(['"', '\'']);
+    let at = line.len() - value.len();
+    Some(at..at + value.bytes().take_while(|b| !ends_value(*b)).count())
 }
 
 /// Names whose values are secret, alone or at the end of a longer name (`DB_PASSWORD`).
@@ -265,6 +298,32 @@ const SECRET_NAMES: [&str; 24] = [
     "authtoken",
 ];
 
+/// `DB_PASSWORD`, `api-key`, `accessToken`.
+fn is_secret_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase().replace('-', "_");
+    let camel = |at: usize| name.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
+    SECRET_NAMES.iter().any(|known| {
+        lower
+            .strip_suffix(known)
+            .is_some_and(|before| before.is_empty() || before.ends_with('_') || camel(before.len()))
+    }) || lower.ends_with("password")
+        || lower.ends_with("secret")
+}
+
+/// Up to the closing quote. Inside a JSON text the quotes themselves are escaped, and what is
+/// escaped inside a plain quoted text does not end it.
+fn quoted_length(inner: &str, quote: char, quotes_are_escaped: bool) -> usize {
+    let mut before = None;
+    for (at, c) in inner.char_indices() {
+        let escaped = before == Some('\\');
+        if c == quote && escaped == quotes_are_escaped {
+            return if escaped { at - 1 } else { at };
+        }
+        before = if escaped && c == '\\' { None } else { Some(c) };
+    }
+    inner.len()
+}
+
 /// `NAME=value`, `--name value`, `"name": "value"`, `name: value`.
 fn assignment(rest: &str) -> Option<Range<usize>> {
     let dashes = rest.bytes().take_while(|b| *b == b'-').count();
@@ -274,12 +333,8 @@ fn assignment(rest: &str) -> Option<Range<usize>> {
         .take_while(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-')
         .count();
     let end = dashes + name_length;
-    let name = rest.get(dashes..end)?.to_ascii_lowercase().replace('-', "_");
-    let secret = SECRET_NAMES.iter().any(|known| {
-        name.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('_'))
-    }) || name.ends_with("password")
-        || name.ends_with("secret");
-    if !secret {
+    let name = rest.get(dashes..end)?;
+    if !is_secret_name(name) {
         return None;
     }
     let after = rest.get(end..)?;
@@ -292,7 +347,9 @@ fn assignment(rest: &str) -> Option<Range<usize>> {
         Some('=') => (spaced.get(1..)?, true),
         Some(':') => (spaced.get(1..)?, flag),
         Some(_) if dashes > 0 && spaced.len() < unquoted.len() => (spaced, true),
-        Some(_) if name == "password" && spaced.len() < unquoted.len() => (spaced, false),
+        Some(_) if name.eq_ignore_ascii_case("password") && spaced.len() < unquoted.len() => {
+            (spaced, false)
+        }
         _ => return None,
     };
     let value = value.trim_start_matches(' ');
@@ -301,7 +358,8 @@ fn assignment(rest: &str) -> Option<Range<usize>> {
     let (start, length) = match quote {
         Some(quote) => {
             let inner = opened.get(1..)?;
-            (rest.len() - inner.len(), inner.find([quote, '\n', '\\']).unwrap_or(inner.len()))
+            let escaped = opened.len() < value.len();
+            (rest.len() - inner.len(), quoted_length(inner, quote, escaped))
         }
         None => {
             let length = value.bytes().take_while(|b| !ends_value(*b)).count();
@@ -342,7 +400,7 @@ mod tests {
     use super::*;
 
     /// Text with the secret in angle brackets.
-    const SECRETS: [&str; 46] = [
+    const SECRETS: [&str; 52] = [
         "curl -H 'Authorization: Bearer <sk-test-FAKE0123456789abcdef>'",
         "authorization: bearer <abcdef123456>",
         "Authorization: Basic <dXNlcjpwYXNzd29yZA==>",
@@ -389,6 +447,12 @@ mod tests {
         "GITHUB_TOKEN=<abc>",
         "machine h login bob password <s3cr3tpw>",
         "<hvs.CAESIJ1234567890abcdefghij>",
+        "docker login -u x -p <hunter2> registry",
+        "{\"accessToken\": \"<abc>\"}",
+        "{\"private_key\": \"<-----BEGIN PRIVATE KEY-----\\nMII\\n-----END PRIVATE KEY-----\\n>\"}",
+        "{\"error\": \"line\\n<ghp_16C7e42F292c6912E7710c838347Ae178B4a>\"}",
+        "githubToken=<abc>",
+        "{\"password\": \"<a \\\" b>\", \"x\": 1}",
     ];
 
     #[test]

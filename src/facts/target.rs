@@ -13,7 +13,7 @@ const LONGEST_CONTEXT: usize = 300;
 pub fn of(tool: &str, input: &Object, root: &str, redact: &Redactor) -> String {
     let aim = ["url", "file_path", "notebook_path", "command", "path", "query", "subagent_type"]
         .into_iter()
-        .find_map(|key| input.word(key).map(|value| (key, value)));
+        .find_map(|key| input.word(key).map(|value| (key, redact.text(&value))));
     let aim = match aim {
         Some(("url", url)) => host_and_path(&url),
         Some(("command", line)) => first_words(&line),
@@ -21,7 +21,7 @@ pub fn of(tool: &str, input: &Object, root: &str, redact: &Redactor) -> String {
         Some((_, other)) => other,
         None => String::new(),
     };
-    clip(&redact.text(&format!("{tool} {aim}")), LONGEST)
+    clip(format!("{tool} {aim}").trim_end(), LONGEST)
 }
 
 /// What identifies the operation, for `context` in the seed's schema.

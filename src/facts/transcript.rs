@@ -262,6 +262,7 @@ fn usage(line: &[u8]) -> Option<(String, Tokens)> {
         output: count("output_tokens"),
         cache_creation: count("cache_creation_input_tokens"),
         cache_read: count("cache_read_input_tokens"),
+        ..Tokens::default()
     };
     Some((message.word("id")?, tokens))
 }

@@ -7,13 +7,12 @@ use crate::books::errors::Errors;
 use crate::books::live::Live;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::result::{AgentResult, LOST};
-use crate::books::synthesis::Synthesis;
 use crate::plan::{Change, Plan};
 use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
 use crate::time::Time;
 
-use super::desk;
+use super::{desk, subagent_stop};
 
 /// Closes one session or several, in one go.
 pub struct Closing {
@@ -23,8 +22,6 @@ pub struct Closing {
     measured: bool,
     lost: Vec<AgentResult>,
     closed: Vec<String>,
-    /// To be archived with the results, in place of what is there.
-    pub synthesis: Option<Synthesis>,
 }
 
 impl Closing {
@@ -36,23 +33,30 @@ impl Closing {
             measured: false,
             lost: Vec::new(),
             closed: Vec::new(),
-            synthesis: None,
         }
     }
 
     pub fn session(&mut self, live: &Live, ended: &str, snapshot: &Snapshot, end: Time) {
         let mut live = live.clone();
         for agent in std::mem::take(&mut live.agents) {
-            live.agents_failed += 1;
-            self.lost.push(AgentResult::of(agent, LOST, end));
+            match subagent_stop::result_of_this_run(&agent, snapshot) {
+                // Its SubagentStop was killed before it was struck off.
+                Some(result) => subagent_stop::count(&mut live, result),
+                None => {
+                    let result = AgentResult::of(agent, LOST, end);
+                    subagent_stop::count(&mut live, &result);
+                    self.lost.push(result);
+                }
+            }
         }
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = &self.errors {
             desk::count_errors(&mut live, errors);
         }
         if live.worked {
-            let cost = snapshot.costs.get(&live.session_id).copied().unwrap_or_default();
-            let entry = Entry::of(&live, ended, cost, end);
+            let cost = snapshot.costs.get(&live.session_id).cloned().unwrap_or_default();
+            let work = snapshot.queue.as_ref().map(|queue| queue.of(&live.session_id));
+            let entry = Entry::of(&live, ended, cost, work.unwrap_or_default(), end);
             self.too_old.extend(self.metrics.put(entry));
             self.measured = true;
         }
@@ -72,9 +76,6 @@ impl Closing {
         }
         for result in &self.lost {
             plan.put(Doc::result(&result.agent_id), result);
-        }
-        if let Some(synthesis) = &self.synthesis {
-            plan.put(Doc::Synthesis, synthesis);
         }
         let alone = !others && self.closed.len() == 1;
         for session_id in &self.closed {

@@ -84,7 +84,7 @@ pub fn recover(plan: &mut Plan, live: &mut Live, errors: &Errors, target: &str) 
 /// was lost takes its records with it, not what happened.
 pub fn count_errors(live: &mut Live, errors: &Errors) {
     let mut tally = errors.tally(&live.session_id);
-    tally.join(live.earlier.errors);
+    tally.join(&live.earlier.errors);
     live.errors_encountered = live.errors_encountered.max(tally.total);
     live.errors_recovered = live.errors_recovered.max(tally.recovered);
     live.errors_escalated = tally.escalated;

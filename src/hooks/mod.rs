@@ -7,6 +7,7 @@
 mod close;
 mod desk;
 mod recall;
+mod synthesis;
 mod tell;
 
 mod post_compact;

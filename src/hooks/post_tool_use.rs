@@ -15,7 +15,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::desk::LAST_SEEN_SECONDS;
-use super::{desk, pre_tool_use, subagent_stop, tell};
+use super::{desk, pre_tool_use, subagent_stop, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks(event, snapshot);
@@ -36,10 +36,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     if let Some(id) = linked(event) {
         asks.extend(COPIES);
         asks.push(Ask::Result(id.clone()));
-        asks.push(Ask::Synthesis);
-        if tell::is_due(live) {
-            asks.extend(tell::asks(live, snapshot));
-        }
+        asks.extend(synthesis::asks(Some(live), snapshot));
     }
     if let Some(side_file) = nameless(event, live) {
         asks.push(side_file);
@@ -155,12 +152,10 @@ fn link(
         result.background = background;
         complete(&mut result, event);
         plan.put(Doc::result(id), &result);
-        if let (Some(task), Some(synthesis)) = (&task, &snapshot.synthesis)
-            && synthesis.session_id == live.session_id
-        {
-            let mut synthesis = synthesis.clone();
+        if let Some(task) = &task {
+            let mut synthesis = synthesis::of(live, snapshot);
             synthesis.name_task(id, task);
-            plan.put(Doc::Synthesis, &synthesis);
+            synthesis::put(plan, &synthesis, snapshot);
         }
     } else {
         live.add_call(Call {
@@ -173,10 +168,7 @@ fn link(
         });
     }
     if tell::is_due(live) {
-        let mut synthesis = subagent_stop::synthesis(live, snapshot, &[], context);
-        if let Some(task) = pre_tool_use::task(event, context) {
-            synthesis.name_task(id, &task);
-        }
+        let synthesis = synthesis::of(live, snapshot);
         plan.reply.context = tell::tell(live, &synthesis);
     }
 }

@@ -2,7 +2,9 @@
 //! sense. A user's interrupt is no failure.
 
 use crate::books::clip_block;
-use crate::books::errors::{Class, ESCALATED, Failure, LOGGED, PENDING, QUEUED, Record};
+use crate::books::errors::{
+    Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record,
+};
 use crate::books::live::Live;
 use crate::books::queue::Item;
 use crate::event::Event;
@@ -44,8 +46,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut errors = snapshot.errors.clone().unwrap_or_default();
     let place = place::find(&failure.message);
+    let call = failure.tool_use_id.clone();
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
-        return Plan::because("this call was counted already");
+        return again(live, &errors, call.as_ref(), snapshot);
     };
     let mut plan = Plan::because(format!("{}: {}", record.classification, record.status));
     // The item first: an error that says `queued` must have one, even after a kill.
@@ -62,6 +65,18 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     if record.status == ESCALATED {
         plan.reply.tell_user(&escalation(&record));
     }
+    plan
+}
+
+/// The call was counted, perhaps by a hook that was killed before it came to the session's record.
+fn again(mut live: Live, errors: &Errors, call: Option<&String>, snapshot: &Snapshot) -> Plan {
+    let mut plan = Plan::because("this call was counted already");
+    desk::count_errors(&mut live, errors);
+    let open = errors.counted(&live.session_id, call).filter(|record| record.status != RECOVERED);
+    if let Some(record) = open {
+        live.open_target(&record.target);
+    }
+    desk::put(&mut plan, snapshot, &live);
     plan
 }
 
@@ -129,7 +144,6 @@ fn enqueue(
     if !added {
         return Queued::Before;
     }
-    live.issues_found += 1;
     plan.put(Doc::Queue, &queue);
     queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }

@@ -48,7 +48,8 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         for old in too_many(&kept, context.settings.keep_backups) {
             plan.changes.push(Change::Remove(Doc::Backup(old)));
         }
-        live.last_backup = Some(LastBackup { file, checksum });
+        let last = live.last_backup.take().unwrap_or_default();
+        live.last_backup = Some(LastBackup { file, checksum, ..last });
     }
     desk::put(&mut plan, snapshot, &live);
     plan.reply.context = recall::for_summary(&live, snapshot);

@@ -7,15 +7,13 @@ use crate::snapshot::{Ask, COPIES, Context, Snapshot};
 use crate::store::layout::Doc;
 
 use super::close::Closing;
-use super::{desk, subagent_stop};
+use super::desk;
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = COPIES.to_vec();
     if let Some(live) = snapshot.own(event) {
-        asks.extend([Ask::Errors, Ask::Synthesis]);
-        if subagent_stop::needs_results(snapshot, Some(live)) {
-            asks.push(Ask::AllResults);
-        }
+        asks.extend([Ask::Errors, Ask::Queue]);
+        asks.extend(live.agents.iter().map(|agent| Ask::Result(agent.id.clone())));
         asks.extend(live.worked.then_some(Ask::Metrics));
         asks.extend(cost(live));
         asks.extend((reason(event) == "clear").then_some(Ask::Cleared));
@@ -37,17 +35,8 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     let mut closing = Closing::new(snapshot);
     closing.session(live, &reason, snapshot, context.now);
-    let has_results = || snapshot.results.values().any(|r| r.session_id == live.session_id);
-    if subagent_stop::needs_results(snapshot, Some(live)) && has_results() {
-        // Another session's synthesis is in the way. Ours is made again and moves with our results.
-        closing.synthesis = Some(subagent_stop::synthesis(live, snapshot, &[], context));
-    }
     let is_alone = others().next().is_none();
     closing.finish(&mut plan, !is_alone);
-    let theirs = snapshot.synthesis.as_ref().filter(|s| s.session_id != live.session_id);
-    if let Some(theirs) = theirs.filter(|_| !is_alone) {
-        plan.put(Doc::Synthesis, theirs);
-    }
     desk::put_copies(&mut plan, snapshot, others());
     plan
 }

@@ -31,6 +31,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     for live in abandoned(event, snapshot, context) {
         asks.extend([Ask::Metrics, Ask::Errors]);
         asks.extend(session_end::cost(live));
+        asks.extend(live.agents.iter().map(|agent| Ask::Result(agent.id.clone())));
     }
     asks
 }
@@ -56,7 +57,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 
     let mut live = desk::take(event, snapshot, context);
     live.source.clone_from(&source);
-    live.client = snapshot.client.clone();
+    if !live.client.is(&snapshot.client) {
+        live.client = snapshot.client.clone();
+    }
     live.transcript_path = event.text("transcript_path").or(live.transcript_path);
     live.last_seen = context.spelled();
     if live.lineage.is_none() {
@@ -92,7 +95,7 @@ fn lineage(source: &str, snapshot: &Snapshot, live: &Live) -> Option<Lineage> {
         "fork" => snapshot.fork_parent.clone()?,
         _ => return None,
     };
-    (parent != live.session_id).then(|| Lineage { parent, by: source.to_owned() })
+    (parent != live.session_id).then(|| Lineage::new(parent, source))
 }
 
 pub fn fork_parent(event: &Event) -> Option<Ask> {

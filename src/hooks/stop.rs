@@ -12,7 +12,7 @@ use crate::store::layout::Doc;
 
 use super::pre_tool_use::LONGEST_TASK;
 use super::stop_failure::API;
-use super::{desk, subagent_stop};
+use super::{desk, subagent_stop, synthesis};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     if event.agent_id.is_some() {
@@ -22,14 +22,11 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     if let Some(live) = snapshot.own(event) {
         let missing = missing(event, live);
         if !missing.is_empty() {
-            asks.push(Ask::Synthesis);
+            asks.extend(synthesis::asks(Some(live), snapshot));
             for id in missing {
                 asks.extend(subagent_stop::side_file_of(event, &id));
                 asks.extend(work_of(event, &id));
                 asks.push(Ask::Result(id));
-            }
-            if subagent_stop::needs_results(snapshot, Some(live)) {
-                asks.push(Ask::AllResults);
             }
         }
         if api_failure(live).is_some() {
@@ -53,7 +50,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         for result in &ended {
             plan.put(Doc::result(&result.agent_id), result);
         }
-        plan.put(Doc::Synthesis, &subagent_stop::synthesis(&live, snapshot, &ended, context));
+        synthesis::fold(&mut plan, &live, &ended, snapshot, context);
     }
     if let (Some(target), Some(errors)) = (api_failure(&live), &snapshot.errors) {
         desk::recover(&mut plan, &mut live, errors, &target);
@@ -83,10 +80,7 @@ fn end_missing(
     for id in missing(event, live) {
         let Some(mut agent) = live.take_agent(&id) else { continue };
         subagent_stop::identify(&mut agent, snapshot, context);
-        let this_run = |was: &&AgentResult| {
-            was.session_id == live.session_id && was.completed >= agent.started
-        };
-        let result = match snapshot.results.get(&id).filter(this_run) {
+        let result = match subagent_stop::result_of_this_run(&agent, snapshot) {
             Some(result) => result.clone(),
             None => {
                 let status = subagent_stop::how_it_ended(&id, snapshot).unwrap_or(LOST);

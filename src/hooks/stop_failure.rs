@@ -1,35 +1,48 @@
-//! StopFailure: an API error ended the turn. Nothing can be printed here, so what the user should
-//! hear of waits for the next event.
+//! StopFailure: an API error ended the turn, or a subagent. Nothing can be printed here, so what the
+//! user should hear of waits for the next event.
 
 use crate::books::Extra;
-use crate::books::clip_block;
 use crate::books::errors::{Class, Failure};
+use crate::books::result::{AgentResult, FAILED};
+use crate::books::{clip, clip_block};
 use crate::event::Event;
 use crate::facts::{classify, retry};
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::snapshot::{Ask, COPIES, Context, Snapshot};
+use crate::store::layout::Doc;
 
-use super::desk;
 use super::post_tool_use_failure::{LONGEST_MESSAGE, record};
+use super::{desk, subagent_stop, synthesis};
+
+const LONGEST_NAME: usize = 80;
 
 /// The tool's name for failures of the API itself; a turn that ends well recovers them.
 pub const API: &str = "API";
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
-    if event.agent_id.is_some() {
-        return Vec::new();
+    let mut asks = vec![Ask::Live];
+    match &event.agent_id {
+        None => asks.extend(desk::asks_with_copies(event, snapshot)),
+        Some(id) if runs(event, id, snapshot) => {
+            asks.extend(COPIES);
+            asks.extend(synthesis::asks(snapshot.own(event), snapshot));
+            asks.extend(subagent_stop::side_file_of(event, id));
+        }
+        Some(_) => {}
     }
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.push(Ask::Errors);
+    if event.agent_id.is_none() {
+        asks.push(Ask::Errors);
+    }
     asks
 }
 
 pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
-    if event.agent_id.is_some() {
-        return Plan::because("a subagent's turn, not the session's");
+    if let Some(id) = &event.agent_id {
+        return agent_failed(event, id, snapshot, context);
     }
     let live = desk::take(event, snapshot, context);
     let error = event.text("error").unwrap_or_else(|| "unknown".into());
+    let error = clip(&context.redact.text(&error), LONGEST_NAME);
     let message = event.text("last_assistant_message").unwrap_or_default();
     let class = match classify::stop_failure(&error, &message) {
         // There is no source file behind an API error.
@@ -58,5 +71,26 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if let Some(text) = plan.reply.message.take() {
         plan.notices.push((format!("escalated/{}", context.fresh_id), text));
     }
+    plan
+}
+
+fn runs(event: &Event, agent_id: &str, snapshot: &Snapshot) -> bool {
+    snapshot.own(event).is_some_and(|live| live.agent(agent_id).is_some())
+}
+
+/// An API error has ended a subagent; its SubagentStop will not come.
+fn agent_failed(event: &Event, id: &str, snapshot: &Snapshot, context: &Context) -> Plan {
+    if !runs(event, id, snapshot) {
+        return Plan::because("a subagent that is not in the books");
+    }
+    let mut plan = Plan::because(format!("agent {id} ended: {FAILED}"));
+    let mut live = desk::take(event, snapshot, context);
+    let mut agent = live.take_agent(id).unwrap_or_default();
+    subagent_stop::identify(&mut agent, snapshot, context);
+    let result = AgentResult::of(agent, FAILED, context.now);
+    subagent_stop::count(&mut live, &result);
+    plan.put(Doc::result(id), &result);
+    synthesis::fold(&mut plan, &live, &[result], snapshot, context);
+    desk::put(&mut plan, snapshot, &live);
     plan
 }

@@ -83,5 +83,5 @@ fn uncount(live: &mut crate::books::live::Live, earlier: &AgentResult) {
         false => &mut live.agents_failed,
     };
     *count = count.saturating_sub(1);
-    live.issues_found = live.issues_found.saturating_sub(earlier.findings.len() as u64);
+    live.findings = live.findings.saturating_sub(earlier.findings.len() as u64);
 }

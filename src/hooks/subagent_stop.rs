@@ -3,7 +3,6 @@
 use crate::books::agent::Agent;
 use crate::books::live::Live;
 use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
-use crate::books::synthesis::Synthesis;
 use crate::books::{clip, plural};
 use crate::event::Event;
 use crate::facts::{findings, side_file};
@@ -12,7 +11,7 @@ use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 
 use super::pre_tool_use::LONGEST_TASK;
-use super::{desk, subagent_start};
+use super::{desk, subagent_start, synthesis};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Live];
@@ -21,14 +20,11 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
         return asks;
     }
     asks.extend(desk::asks_with_copies(event, snapshot));
-    asks.push(Ask::Synthesis);
+    asks.extend(synthesis::asks(snapshot.own(event), snapshot));
     if let Some(agent_id) = event.agent_id.clone() {
         asks.extend(side_file_of(event, &agent_id));
         let path = event.text("agent_transcript_path").map(Into::into);
         asks.extend(path.map(|path| Ask::AgentWork { agent_id, path }));
-    }
-    if needs_results(snapshot, snapshot.own(event)) {
-        asks.push(Ask::AllResults);
     }
     asks
 }
@@ -39,19 +35,34 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     let id = event.agent_id.clone().unwrap_or_default();
     let mut live = desk::take(event, snapshot, context);
-    let result = result(event, id, &mut live, snapshot, context);
-    let mut plan = Plan::because(format!(
+    let mut plan = Plan::default();
+    if live.agent(&id).is_none() {
+        // Its start was never seen. It is entered first, as if it had been: if we are killed
+        // behind the result, the next Stop finds the one that belongs to the other.
+        live.agents_spawned += 1;
+        live.add_agent(subagent_start::agent(event, id.clone(), &live, None, context));
+        plan.put(Doc::live(&live.session_id), &live);
+    }
+    let result = result(event, &id, &mut live, snapshot, context);
+    plan.outcome = format!(
         "agent {} ended: {}, {}",
         result.agent_id,
         result.status,
         plural(result.findings.len(), "finding")
-    ));
+    );
     count(&mut live, &result);
     desk::seen(&mut live, context);
     plan.put(Doc::result(&result.agent_id), &result);
-    plan.put(Doc::Synthesis, &synthesis(&live, snapshot, &[result], context));
+    synthesis::fold(&mut plan, &live, &[result], snapshot, context);
     desk::put(&mut plan, snapshot, &live);
     plan
+}
+
+/// The result that an agent's present run has already left.
+pub fn result_of_this_run<'a>(agent: &Agent, snapshot: &'a Snapshot) -> Option<&'a AgentResult> {
+    let result = snapshot.results.get(&agent.id)?;
+    let own = result.session_id == agent.session_id && result.completed >= agent.started;
+    own.then_some(result)
 }
 
 /// Adds an ended agent to the session's counts.
@@ -61,41 +72,8 @@ pub fn count(live: &mut Live, result: &AgentResult) {
     } else {
         live.agents_failed += 1;
     }
-    live.issues_found += result.findings.len() as u64;
+    live.findings += result.findings.len() as u64;
     live.untold_findings += result.findings.len() as u64;
-}
-
-/// The session's synthesis with some results folded in. If the document on disk is another
-/// session's, it is made again from this session's results.
-pub fn synthesis(
-    live: &Live,
-    snapshot: &Snapshot,
-    new: &[AgentResult],
-    context: &Context,
-) -> Synthesis {
-    let mut synthesis = match &snapshot.synthesis {
-        Some(synthesis) if synthesis.session_id == live.session_id => synthesis.clone(),
-        _ => {
-            let mut synthesis = Synthesis::new(&live.session_id);
-            let own = snapshot.results.values().filter(|was| was.session_id == live.session_id);
-            own.for_each(|result| synthesis.fold(result));
-            synthesis
-        }
-    };
-    new.iter().for_each(|result| synthesis.fold(result));
-    synthesis.complete = live.agents.is_empty();
-    synthesis.updated = context.spelled();
-    synthesis
-}
-
-/// Whether the session's synthesis has to be made again from its results: the document on disk is
-/// another session's, or gone.
-pub fn needs_results(snapshot: &Snapshot, live: Option<&Live>) -> bool {
-    let Some(live) = live.filter(|live| live.agents_completed + live.agents_failed > 0) else {
-        return false;
-    };
-    let own = |synthesis: &Synthesis| synthesis.session_id == live.session_id;
-    snapshot.has(&Ask::Synthesis) && !snapshot.synthesis.as_ref().is_some_and(own)
 }
 
 fn reason_to_skip(event: &Event, snapshot: &Snapshot) -> Option<&'static str> {
@@ -114,16 +92,12 @@ fn reason_to_skip(event: &Event, snapshot: &Snapshot) -> Option<&'static str> {
 
 fn result(
     event: &Event,
-    id: String,
+    id: &str,
     live: &mut Live,
     snapshot: &Snapshot,
     context: &Context,
 ) -> AgentResult {
-    let mut agent = live.take_agent(&id).unwrap_or_else(|| {
-        // Its start was never seen: it is counted now.
-        live.agents_spawned += 1;
-        subagent_start::agent(event, id, live, None, context)
-    });
+    let mut agent = live.take_agent(id).unwrap_or_default();
     let listed = event.background_tasks().unwrap_or_default();
     let listed = listed.into_iter().find(|task| task.id == agent.id);
     if let (None, Some(task)) = (&agent.task, listed.and_then(|task| task.description)) {

@@ -3,22 +3,12 @@
 use crate::books::live::Live;
 use crate::books::plural;
 use crate::books::synthesis::{Merged, Synthesis};
-use crate::snapshot::{Ask, Snapshot};
 
 const SHOWN: usize = 10;
 
 /// Whether there is something to tell: every agent has ended, and something new was found.
 pub fn is_due(live: &Live) -> bool {
     live.agents.is_empty() && live.untold_findings > 0
-}
-
-/// What has to be seen for it.
-pub fn asks(live: &Live, snapshot: &Snapshot) -> Vec<Ask> {
-    let mut asks = vec![Ask::Synthesis];
-    if super::subagent_stop::needs_results(snapshot, Some(live)) {
-        asks.push(Ask::AllResults);
-    }
-    asks
 }
 
 /// The text, and the mark that it was given.

@@ -1,18 +1,19 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
 use crate::books::clip;
+use crate::books::live::Lineage;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
 use super::pre_tool_use::LONGEST_TASK;
-use super::{desk, session_start, subagent_stop, tell};
+use super::{desk, session_start, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     if let Some(live) = snapshot.own(event) {
         if is_machine_made(&prompt(event)) && tell::is_due(live) {
-            asks.extend(tell::asks(live, snapshot));
+            asks.extend(synthesis::asks(Some(live), snapshot));
         }
         if live.source == "fork" && live.lineage.is_none() {
             asks.extend(session_start::fork_parent(event));
@@ -27,13 +28,12 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut plan = Plan::because("a prompt");
     desk::seen(&mut live, context);
     if let (None, Some(parent)) = (&live.lineage, &snapshot.fork_parent) {
-        let parent = parent.clone();
-        live.lineage = Some(crate::books::live::Lineage { parent, by: "fork".into() });
+        live.lineage = Some(Lineage::new(parent.clone(), "fork"));
     }
     if is_machine_made(&prompt) {
         plan.outcome = "a notification".into();
         if tell::is_due(&live) {
-            let synthesis = subagent_stop::synthesis(&live, snapshot, &[], context);
+            let synthesis = synthesis::of(&live, snapshot);
             plan.reply.context = tell::tell(&mut live, &synthesis);
         }
     } else {

@@ -20,12 +20,15 @@ impl Store {
         let room = self.room(doc.room())?;
         let tail = room.read_tail(&doc.file(), ARCHIVE_TAIL)?;
         let is_there = |line: &&String| memchr::memmem::find(&tail, line.as_bytes()).is_some();
+        // A line that was cut off by a full disk or a power cut ends here.
+        let torn = tail.last().is_some_and(|last| *last != b'\n');
         let mut text = String::new();
         for line in lines.iter().filter(|line| !is_there(line)) {
             text.push_str(line);
             text.push('\n');
         }
         if !text.is_empty() {
+            text.insert_str(0, if torn { "\n" } else { "" });
             room.append(&doc.file(), text.as_bytes())?;
             self.wrote.push(doc.name());
         }
@@ -35,10 +38,11 @@ impl Store {
     /// Moves a session's results to `results-archive/{session}`. If it was alone, the whole folder
     /// is renamed, whatever is in it; else its own files move one by one.
     pub(super) fn archive_results(&mut self, session_id: &str, alone: bool) -> Result<()> {
+        let name = FileStem::of(session_id);
+        let parked = self.find_room(Room::Parked)?;
         if self.names(Room::Results)?.is_empty() {
             return Ok(());
         }
-        let name = FileStem::of(session_id);
         self.make_room(Room::ResultsArchive)?;
         self.find_room(Room::Agents)?;
         let archive = self.room(Room::ResultsArchive)?;
@@ -53,6 +57,15 @@ impl Store {
                     from.rename(&file, &to, &file)?;
                 }
             }
+        }
+        if parked && let Some(to) = self.room(Room::ResultsArchive)?.sub(name.as_str())? {
+            let parked = self.room(Room::Parked)?;
+            let file = name.json();
+            // What moved with the results is newer than what was parked.
+            if to.read("synthesis.json")?.is_none() && parked.read(&file)?.is_some() {
+                parked.rename(&file, &to, "synthesis.json")?;
+            }
+            parked.remove(&file)?;
         }
         self.wrote.push(format!("agents/results-archive/{name}"));
         self.prune_archive()

@@ -183,7 +183,12 @@ impl Dir {
                 retry_on_intr(|| rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange));
             if exchanged.is_ok() {
                 // A kill before this leaves the old file to the next event's sweep.
-                return self.remove(new);
+                return self.remove(new).map_err(|_| {
+                    // Somebody planted a directory at the name: put it back.
+                    let _ = rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange);
+                    let _ = self.remove(new);
+                    Error::Planted { path: to.path_of(name), is: "not a file" }
+                });
             }
         }
         // There is no old file, or a file system that cannot exchange.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::books::settings::Settings;
 use crate::error::{Error, Result};
 use crate::store::dir::Dir;
 
@@ -58,6 +59,15 @@ fn first_lock(state: &Dir) -> Result<File> {
     }
     let missing = || Error::io("open the lock", &state.path_of(LOCK), io::ErrorKind::NotFound);
     state.open_lock(LOCK)?.ok_or_else(missing)
+}
+
+/// The project's settings, and what is wrong with them. A file that cannot be read is a bad one.
+pub fn settings(claude: &Dir) -> (Settings, Option<String>) {
+    match claude.read("hookkeeper.json") {
+        Ok(None) => (Settings::default(), None),
+        Ok(Some(bytes)) => Settings::read(&bytes),
+        Err(error) => (Settings::default(), Some(error.to_string())),
+    }
 }
 
 /// Hides a directory of ours from git.

@@ -11,6 +11,7 @@ pub enum Room {
     Agents,
     Results,
     ResultsArchive,
+    Parked,
     Loop,
     Errors,
     Compaction,
@@ -30,6 +31,7 @@ impl Room {
             Self::Agents => &["agents"],
             Self::Results => &["agents", "results"],
             Self::ResultsArchive => &["agents", "results-archive"],
+            Self::Parked => &["agents", "synthesis"],
             Self::Loop => &["loop"],
             Self::Errors => &["errors"],
             Self::Compaction => &["compaction"],
@@ -51,6 +53,8 @@ pub enum Doc {
     Active,
     Result(FileStem),
     Synthesis,
+    /// The synthesis of a live session while another's is in its place.
+    Parked(FileStem),
     Errors,
     Queue,
     LoopState,
@@ -67,12 +71,17 @@ impl Doc {
         Self::Result(FileStem::of(agent_id))
     }
 
+    pub fn parked(session_id: &str) -> Self {
+        Self::Parked(FileStem::of(session_id))
+    }
+
     pub fn room(&self) -> Room {
         match self {
             Self::Live(_) => Room::Live,
             Self::Current | Self::Metrics | Self::MetricsArchive | Self::Cleared => Room::Session,
             Self::Active => Room::Agents,
             Self::Result(_) | Self::Synthesis => Room::Results,
+            Self::Parked(_) => Room::Parked,
             Self::Errors => Room::Errors,
             Self::Queue | Self::LoopState => Room::Loop,
             Self::Backup(_) => Room::Compaction,
@@ -82,7 +91,7 @@ impl Doc {
 
     pub fn file(&self) -> String {
         match self {
-            Self::Live(stem) | Self::Result(stem) => stem.json(),
+            Self::Live(stem) | Self::Result(stem) | Self::Parked(stem) => stem.json(),
             Self::Current => "current.json".into(),
             Self::Metrics => "metrics.json".into(),
             Self::MetricsArchive => "metrics-archive.jsonl".into(),
@@ -112,7 +121,8 @@ impl Doc {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
             Self::Queue | Self::LoopState => true,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
-            Self::Result(_) | Self::Synthesis | Self::Errors | Self::Notices => false,
+            Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
+            Self::Errors | Self::Notices => false,
         }
     }
 

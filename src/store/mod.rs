@@ -66,7 +66,7 @@ pub struct Store {
 pub enum Opened {
     Locked(Box<Store>),
     /// The lock was not to be had; only the spool may be used.
-    Busy(Dir),
+    Busy(Dir, Settings),
 }
 
 impl Store {
@@ -75,7 +75,7 @@ impl Store {
         let file = home::lock_file(&state)?;
         let lock = match lock::take(file) {
             Ok(Taken::Yes(lock)) => lock,
-            Ok(Taken::Busy) => return Ok(Opened::Busy(state)),
+            Ok(Taken::Busy) => return Ok(Opened::Busy(state, home::settings(&claude).0)),
             Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),
         };
         sweep(&state)?;
@@ -91,7 +91,7 @@ impl Store {
             wrote: Vec::new(),
             now,
         };
-        store.load_settings()?;
+        store.load_settings();
         Ok(Opened::Locked(Box::new(store)))
     }
 
@@ -221,16 +221,14 @@ impl Store {
         self.frozen.push(doc.clone());
     }
 
-    fn load_settings(&mut self) -> Result<()> {
-        let Some(bytes) = self.claude.read("hookkeeper.json")? else { return Ok(()) };
-        let (settings, wrong) = Settings::read(&bytes);
+    fn load_settings(&mut self) {
+        let (settings, wrong) = home::settings(&self.claude);
         self.settings = settings;
         if let Some(wrong) = wrong {
             let text =
                 format!("HookKeeper: .claude/hookkeeper.json: {wrong}. Defaults hold for that.");
             self.remarks.push((format!("settings/{wrong}"), text));
         }
-        Ok(())
     }
 
     /// Opens a room, once; whether it exists.

@@ -82,7 +82,7 @@ class Client:
         self.killed = False
         self._turns = threading.Semaphore(0)
         home.mkdir(parents=True, exist_ok=True)
-        self.api = ScriptedApi(rules, out / "requests").__enter__()
+        self.api = ScriptedApi(rules, out / "requests")
         self._errors = open(out / "client.err", "wb")
         self.process = subprocess.Popen(
             [exe, *_arguments(prompts), *args], cwd=project, env={**_environment(home, self.api.url), **(env or {})},
@@ -119,8 +119,12 @@ class Client:
             self.process.wait(TURN_SECONDS)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"the client did not end within {TURN_SECONDS} s; see {self.out}") from None
+        except BrokenPipeError:
+            pass  # It ended early; what it lacks is told below.
         finally:
             self._close()
+        if len(self.results) < len(self.prompts):
+            raise RuntimeError(f"the client ended {len(self.results)} of {len(self.prompts)} turns: {self.stderr}")
         return self
 
     def kill(self):
@@ -139,10 +143,13 @@ class Client:
         with open(self.out / "client.jsonl", "wb") as copy:
             for line in self.process.stdout:
                 copy.write(line)
+                if not line.endswith(b"\n"):
+                    break  # It was killed in the middle of a line.
                 event = json.loads(line)
                 self.events.append(event)
                 if event.get("type") == "result":
                     self._turns.release()
+        self._turns.release()  # No turn comes any more, so nobody has to wait for one.
 
     def _close(self):
         if self.process.poll() is None:
@@ -153,7 +160,7 @@ class Client:
                 _end(pid)
         self._reader.join(5)
         self._errors.close()
-        self.api.__exit__()
+        self.api.stop()
 
 
 def _arguments(prompts):
@@ -165,7 +172,8 @@ def _arguments(prompts):
 
 
 def _environment(home, url):
-    return {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "xterm", "LANG": "C.UTF-8", "IS_SANDBOX": "1",
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "CLAUDE_CODE_TMPDIR": str(home), "TERM": "xterm",
+            "LANG": "C.UTF-8", "IS_SANDBOX": "1",
             "ANTHROPIC_API_KEY": "placeholder-not-a-key", "ANTHROPIC_BASE_URL": url,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_MAX_RETRIES": "0"}

@@ -1,8 +1,8 @@
 """A scripted stand-in for the model's HTTP API, on loopback only.
 
-    with ScriptedApi(rules, folder) as api:
-        ... a client talks to api.url ...
-    api.requests                    what reached the model: the request bodies, in order
+    api = ScriptedApi(rules, folder)    a client can talk to api.url now
+    api.requests                        what reached the model: the request bodies, in order
+    api.stop()
 
 A rule is tried for every request, in order:
 
@@ -35,13 +35,10 @@ class ScriptedApi:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self):
-        self.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
 
-    def __exit__(self, *_):
+    def stop(self):
         self._server.shutdown()
         self._server.server_close()
 

@@ -11,6 +11,7 @@ from support import SESSION, event, kill, test
 
 PROCESSES = 64
 WRITERS = 8
+KILLS_PER_TURN = 500
 # A run waits a second for the lock at most; the rest is work.
 LONGEST_WAIT = 1.1
 # Every list has a cap; this is the largest of them.
@@ -69,18 +70,37 @@ def storm(suite, checks, sessions, events):
 @test
 def random_kills(suite, checks):
     """What was acknowledged is in the books, whatever was killed in between."""
-    kills = suite.pick(500, 10_000)
     project = suite.project()
     project.play([event("SessionStart"), event("UserPromptSubmit")])
+    kills = 0
+    acknowledged = []
+    # In rounds: a session holds a thousand running agents, and those whose end is killed go on.
+    for turn in range(suite.pick(500, 10_000) // KILLS_PER_TURN):
+        killed, finished = kill_some(project, turn)
+        kills += killed
+        acknowledged += finished
+        project.play([event("UserPromptSubmit", prompt="go on"), event("Stop", background_tasks=[])])
+    checks.note(f"{kills} kills, {len(acknowledged)} acknowledged")
+    checks.that(all(code == 0 for _, _, code in acknowledged), f"not only exit 0: {errors_of(project)[:300]!r}")
+    for problem in books.problems(project):
+        checks.that(False, problem)
+    for name, agent, _ in acknowledged:
+        status = (project.read(f"agents/results/{agent}.json") or {}).get("status")
+        wanted = ("success",) if name == "SubagentStop" else ("success", "lost")
+        checks.that(status in wanted, f"{name} of {agent} was acknowledged, its result is {status}")
+
+
+def kill_some(project, turn):
+    """Eight writers, and kills at random until there were enough."""
     done = multiprocessing.Value("i", 0)
 
     def send(worker, acknowledged):
-        chance = random.Random(worker)
+        chance = random.Random(turn * WRITERS + worker)
         number = 0
         with Errors(project) as errors:
-            while done.value < kills:
+            while done.value < KILLS_PER_TURN:
                 number += 1
-                agent = f"w{worker}-{number}"
+                agent = f"t{turn}-w{worker}-{number}"
                 for name in ("SubagentStart", "SubagentStop"):
                     pid = project.spawn(event(name, agent_id=agent), errors)
                     time.sleep(chance.uniform(0, 0.008))
@@ -93,16 +113,8 @@ def random_kills(suite, checks):
                     else:
                         acknowledged.append((name, agent, code))
 
-    acknowledged = in_processes(WRITERS, send)
-    project.play([event("UserPromptSubmit", prompt="go on"), event("Stop", background_tasks=[])])
-    checks.note(f"{done.value} kills, {len(acknowledged)} acknowledged")
-    checks.that(all(code == 0 for _, _, code in acknowledged), f"not only exit 0: {errors_of(project)[:300]!r}")
-    for problem in books.problems(project):
-        checks.that(False, problem)
-    for name, agent, _ in acknowledged:
-        status = (project.read(f"agents/results/{agent}.json") or {}).get("status")
-        wanted = ("success",) if name == "SubagentStop" else ("success", "lost")
-        checks.that(status in wanted, f"{name} of {agent} was acknowledged, its result is {status}")
+    finished = in_processes(WRITERS, send)
+    return done.value, finished
 
 
 def longest_list(value):

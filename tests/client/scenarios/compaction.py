@@ -23,6 +23,10 @@ def compaction(bench, check):
     check.contains("what the summariser heard", heard(summarising), "- the task: make a plan")
     check.contains("what the model heard after it", heard(following), KEPT, times=1)
     check.contains("what the model heard after it", heard(following), "- task: make a plan\n- 1 file modified: plan.md")
+    # The client reports these two hooks nowhere else.
+    for event in ("PreCompact", "PostCompact"):
+        well = f"{event} [{bench.command} hook] completed successfully"
+        check.contains(f"the client on {event}", heard(following), well)
     _check_entry(check, bench, client, NO_AGENTS)
 
 
