@@ -57,7 +57,9 @@ class Project:
         """What the last hook says about itself. The log may just have been turned over."""
         logs = [self.state / "log" / name for name in ("hooks.jsonl", "hooks.1.jsonl")]
         newest = next(log for log in logs if log.exists())
-        return json.loads(newest.read_bytes()[-4096:].splitlines()[-1])
+        with open(newest, "rb") as file:
+            end = os.pread(file.fileno(), 4096, max(0, newest.stat().st_size - 4096))
+        return json.loads(end.splitlines()[-1])
 
     def document(self, name: str) -> dict:
         return json.loads((self.state / name).read_bytes())

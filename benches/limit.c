@@ -39,7 +39,8 @@ static void take_name(int dir, const char *name, int exchange)
 		must(renameat(dir, new, dir, name) == 0, "rename");
 }
 
-static void replace(int dir, const char *name, const char *bytes, size_t size, int sync, int exchange)
+static void replace(int dir, const char *name, const char *bytes, size_t size, int sync,
+		    int exchange)
 {
 	int file = openat(dir, new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 

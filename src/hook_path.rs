@@ -222,8 +222,12 @@ fn play(
     context.now = time::parse(&entry.time).unwrap_or(context.now);
     store.forget(context.now);
     let moment = Moment { client: entry.client, git: entry.git };
-    let settled = settle(process, &event, store, &context, Some(&moment));
-    Ok(settled.map(drop).map_err(|error| error.to_string()))
+    match settle(process, &event, store, &context, Some(&moment)) {
+        Ok(_) => Ok(Ok(())),
+        // A disk that is full now may have room later: the event stays where it is.
+        Err(error @ Error::Io { .. }) => Err(error),
+        Err(error) => Ok(Err(error.to_string())),
+    }
 }
 
 fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {

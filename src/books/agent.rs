@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 
+pub const RUNNING: &str = "running";
+/// Its start was never seen, its end is being written down.
+pub const ENDING: &str = "ending";
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Agent {

@@ -20,7 +20,7 @@ pub struct Current<'a> {
     errors_encountered: u64,
     errors_recovered: u64,
     source: &'a str,
-    client: &'a Client,
+    client: Client,
     transcript_path: &'a Option<String>,
     task: &'a Option<String>,
     lineage: &'a Option<Lineage>,
@@ -69,7 +69,7 @@ impl<'a> Current<'a> {
             errors_encountered: live.errors_encountered,
             errors_recovered: live.errors_recovered,
             source: &live.source,
-            client: &live.client,
+            client: client(live, before),
             transcript_path: &live.transcript_path,
             task: &live.task,
             lineage: &live.lineage,
@@ -77,6 +77,18 @@ impl<'a> Current<'a> {
             extra: extra.map(|(key, value)| (key.clone(), value.clone())).collect(),
         }
     }
+}
+
+/// With what the copy itself had beside the fields that we know.
+fn client(live: &Live, before: Option<&Map<String, Value>>) -> Client {
+    let mut client = live.client.clone();
+    let noted = before.and_then(|before| before.get("client")).and_then(Value::as_object);
+    for (key, value) in noted.into_iter().flatten() {
+        if !["pid", "started", "host"].contains(&key.as_str()) {
+            client.extra.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    client
 }
 
 /// The live session that started last.

@@ -42,6 +42,7 @@ impl Closing {
             match subagent_stop::result_of_this_run(&agent, snapshot) {
                 // Its SubagentStop was killed before it was struck off.
                 Some(result) => subagent_stop::count(&mut live, result),
+                None if subagent_stop::take_back(&mut live, &agent) => {}
                 None => {
                     let result = AgentResult::of(agent, LOST, end);
                     subagent_stop::count(&mut live, &result);

@@ -82,6 +82,7 @@ fn end_missing(
         subagent_stop::identify(&mut agent, snapshot, context);
         let result = match subagent_stop::result_of_this_run(&agent, snapshot) {
             Some(result) => result.clone(),
+            None if subagent_stop::take_back(live, &agent) => continue,
             None => {
                 let status = subagent_stop::how_it_ended(&id, snapshot).unwrap_or(LOST);
                 AgentResult::of(agent, status, context.now)

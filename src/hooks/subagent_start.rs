@@ -1,6 +1,6 @@
 //! SubagentStart: an agent runs. Its task is not in the payload; see `PostToolUse`.
 
-use crate::books::agent::Agent;
+use crate::books::agent::{Agent, RUNNING};
 use crate::books::result::AgentResult;
 use crate::event::Event;
 use crate::plan::Plan;
@@ -61,7 +61,7 @@ pub fn agent(
             .and_then(|call| call.task.clone())
             .or_else(|| earlier.and_then(|was| was.task.clone())),
         started: context.spelled(),
-        status: "running".into(),
+        status: RUNNING.into(),
         parent_task: live.task.clone(),
         session_id: live.session_id.clone(),
         tool_use_id: call

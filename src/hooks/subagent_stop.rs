@@ -1,6 +1,6 @@
 //! SubagentStop: what the agent found becomes a result, and the result part of the synthesis.
 
-use crate::books::agent::Agent;
+use crate::books::agent::{Agent, ENDING};
 use crate::books::live::Live;
 use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
 use crate::books::{clip, plural};
@@ -37,10 +37,11 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut live = desk::take(event, snapshot, context);
     let mut plan = Plan::default();
     if live.agent(&id).is_none() {
-        // Its start was never seen. It is entered first, as if it had been: if we are killed
-        // behind the result, the next Stop finds the one that belongs to the other.
+        // Its start was never seen. What is about to happen is written down first: if we are
+        // killed, the next Stop sees by the result whether it happened.
         live.agents_spawned += 1;
-        live.add_agent(subagent_start::agent(event, id.clone(), &live, None, context));
+        let agent = subagent_start::agent(event, id.clone(), &live, None, context);
+        live.add_agent(Agent { status: ENDING.into(), ..agent });
         plan.put(Doc::live(&live.session_id), &live);
     }
     let result = result(event, &id, &mut live, snapshot, context);
@@ -63,6 +64,13 @@ pub fn result_of_this_run<'a>(agent: &Agent, snapshot: &'a Snapshot) -> Option<&
     let result = snapshot.results.get(&agent.id)?;
     let own = result.session_id == agent.session_id && result.completed >= agent.started;
     own.then_some(result)
+}
+
+/// Takes back the entry of an agent whose end was about to be written down, and was not.
+pub fn take_back(live: &mut Live, agent: &Agent) -> bool {
+    let never_happened = agent.status == ENDING;
+    live.agents_spawned -= u64::from(never_happened).min(live.agents_spawned);
+    never_happened
 }
 
 /// Adds an ended agent to the session's counts.

@@ -183,7 +183,11 @@ impl Dir {
                 retry_on_intr(|| rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange));
             if exchanged.is_ok() {
                 // A kill before this leaves the old file to the next event's sweep.
-                return self.remove(new).map_err(|_| {
+                return self.remove(new).map_err(|error| {
+                    let Error::Io { cause, .. } = &error else { return error };
+                    if cause.kind() != io::ErrorKind::IsADirectory {
+                        return error;
+                    }
                     // Somebody planted a directory at the name: put it back.
                     let _ = rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange);
                     let _ = self.remove(new);
@@ -229,8 +233,11 @@ impl Dir {
     pub fn names(&self) -> Result<Vec<String>> {
         let failed = |error: Errno| Error::io("list", &self.path, error);
         let mut names = Vec::new();
-        for entry in Entries::read_from(&self.fd).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
+        for entry in retry_on_intr(|| Entries::read_from(&self.fd)).map_err(failed)? {
+            let entry = match entry {
+                Err(Errno::INTR) => continue,
+                entry => entry.map_err(failed)?,
+            };
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_str();
             names.extend(name.filter(|name| !matches!(*name, "." | "..")).map(str::to_owned));
         }
