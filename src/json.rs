@@ -22,10 +22,6 @@ impl<'a> Object<'a> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|&(_, raw)| raw)
     }
 
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(key, raw)| (key.as_ref(), *raw))
-    }
-
     pub fn text(&self, key: &str) -> Option<String> {
         text(self.raw(key)?)
     }

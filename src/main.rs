@@ -27,7 +27,8 @@ fn work() -> i32 {
     let outcome = hookkeeper::run(&Process::real());
     if let Some(text) = outcome.stdout {
         // A reader that went away is no error of ours.
-        let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end_matches('\n'));
+        let _ =
+            std::io::stdout().write_all(format!("{}\n", text.trim_end_matches('\n')).as_bytes());
     }
     if let Some(line) = outcome.stderr {
         let _ = writeln!(std::io::stderr().lock(), "hookkeeper: {line}");

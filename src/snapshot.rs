@@ -43,7 +43,10 @@ pub enum Ask {
     Metrics,
     Cleared,
     Notices,
+    /// All backups with their owners.
     Backups,
+    /// Only their names.
+    BackupNames,
     Git,
     Client,
     /// Which live sessions' clients are gone.
@@ -87,6 +90,7 @@ pub struct Snapshot {
     pub cleared: Option<Cleared>,
     pub notices: Option<Notices>,
     pub backups: Vec<Kept>,
+    pub backup_names: Vec<String>,
     pub git: Git,
     pub client: Client,
     pub gone: BTreeSet<String>,

@@ -63,6 +63,8 @@ pub struct Live {
     /// Digest of the last compaction, so that one that is reported twice counts once.
     pub last_compaction: Option<String>,
     pub last_backup: Option<LastBackup>,
+    /// The session's backups, oldest first; unknown in a session that goes on.
+    pub backups: Option<Vec<String>>,
     #[serde(flatten)]
     pub extra: Extra,
 }

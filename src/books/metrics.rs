@@ -1,11 +1,14 @@
 //! `session/metrics.json`: one entry per session, in the seed's schema, newest last.
 //!
 //! Two hundred entries are rewritten at every session end, and only one of them is ours to change.
-//! So the others stay what they are: raw text, found by their id and copied.
+//! So the others stay what they are: raw text, one line each, found by their id and copied.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::Extra;
 use super::errors::Tally;
@@ -155,19 +158,7 @@ impl Entry {
 
 impl Metrics {
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let document = Object::parse(bytes).map_err(|error| error.to_string())?;
-        let sessions = match document.raw("sessions") {
-            None => Vec::new(),
-            Some(_) => document.list("sessions").ok_or("`sessions` is not a list")?,
-        };
-        Ok(Self {
-            entries: sessions.iter().map(|raw| raw.get().to_owned()).collect(),
-            beside: document
-                .entries()
-                .filter(|(key, _)| *key != "sessions")
-                .map(|(key, raw)| (key.to_owned(), raw.get().to_owned()))
-                .collect(),
-        })
+        serde_json::from_slice(bytes).map_err(|error| error.to_string())
     }
 
     pub fn find(&self, session_id: &str) -> Option<Entry> {
@@ -191,8 +182,7 @@ impl Metrics {
                     entry.quality.coverage_delta.or(earlier.quality.coverage_delta);
             }
         }
-        let text = serde_json::to_string_pretty(&entry).unwrap_or_default();
-        self.entries.push(text.replace('\n', "\n    "));
+        self.entries.push(serde_json::to_string(&entry).unwrap_or_default());
         let old = self.entries.len().saturating_sub(ENTRIES);
         self.entries.drain(..old).map(|entry| one_line(&entry)).collect()
     }
@@ -226,6 +216,37 @@ impl Metrics {
                     .is_ok_and(|entry| entry.text("session_id").as_deref() == Some(session_id))
         };
         self.entries.iter().rposition(has)
+    }
+}
+
+impl<'de> Deserialize<'de> for Metrics {
+    /// In one scan: the entries are neither parsed nor looked at.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Metrics;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metrics, A::Error> {
+                let mut metrics = Metrics::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == "sessions" {
+                        let entries: Vec<&RawValue> = map.next_value()?;
+                        metrics.entries = entries.iter().map(|raw| raw.get().to_owned()).collect();
+                    } else {
+                        let raw: &RawValue = map.next_value()?;
+                        metrics.beside.push((key, raw.get().to_owned()));
+                    }
+                }
+                Ok(metrics)
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
     }
 }
 

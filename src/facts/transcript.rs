@@ -89,6 +89,9 @@ pub fn cost(path: &Path) -> Cost {
     let mut total = None;
     let mut sum = None;
     tail::lines(&file, COST_TAIL, |line| {
+        if kind(line) == Kind::User {
+            return ControlFlow::Continue(());
+        }
         if total.is_none() && has(line, b"\"totalCostUSD\"") {
             total = Object::parse(line).ok().and_then(|line| line.float("totalCostUSD"));
         } else if has(line, b"\"costUSD\"")
@@ -174,22 +177,32 @@ impl Calls {
         {
             return;
         }
+        if let Some((id, name, path)) = single_use(line) {
+            return self.file(id, name, path);
+        }
         for block in blocks(line) {
             let Some(name) = block.word("name") else { continue };
             let key = match name.as_str() {
-                "Read" | "Edit" | "Write" | "MultiEdit" => "file_path",
                 "NotebookEdit" => "notebook_path",
-                _ => continue,
+                _ => "file_path",
             };
             let path = block.object("input").and_then(|input| input.word(key));
-            let confirmed = block.word("id").is_some_and(|id| self.confirmed.contains(&id));
-            if let Some(path) = path.filter(|_| confirmed) {
-                self.reads += u64::from(name == "Read");
-                if self.files.len() < FILES && !self.files.contains(&path) {
-                    self.known.insert(path.clone().into_bytes());
-                    self.files.push(path);
-                }
+            if let (Some(id), Some(path)) = (block.word("id"), path) {
+                self.file(&id, &name, &path);
             }
+        }
+    }
+
+    /// A call on a file; it counts if its result confirmed it.
+    fn file(&mut self, id: &str, name: &str, path: &str) {
+        let on_file = matches!(name, "Read" | "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
+        if !on_file || !self.confirmed.contains(id) {
+            return;
+        }
+        self.reads += u64::from(name == "Read");
+        if self.files.len() < FILES && !self.files.iter().any(|have| have == path) {
+            self.known.insert(path.as_bytes().to_vec());
+            self.files.push(path.to_owned());
         }
     }
 }
@@ -217,6 +230,26 @@ fn text_after<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let rest = line.get(memmem::find(line, key)? + key.len()..)?.trim_ascii_start();
     let rest = rest.strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
     rest.get(..memchr::memchr(b'"', rest)?)
+}
+
+/// Id, tool and file of a line with one call in it, as the client writes them, without parsing
+/// the rest. `None` if there are more, or if something is escaped.
+fn single_use(line: &[u8]) -> Option<(&str, &str, &str)> {
+    // The reason why a message ended has the same name.
+    let is_type = |at: &usize| {
+        let before = line.get(..*at).unwrap_or_default().trim_ascii_end();
+        before.strip_suffix(b":").is_some_and(|key| key.trim_ascii_end().ends_with(b"\"type\""))
+    };
+    let mut uses = memmem::find_iter(line, b"\"tool_use\"").filter(is_type);
+    let block = line.get(uses.next()?..)?;
+    if uses.next().is_some() {
+        return None;
+    }
+    let plain = |key: &[u8]| {
+        let text = std::str::from_utf8(text_after(block, key)?).ok()?;
+        (!text.contains('\\')).then_some(text)
+    };
+    Some((plain(b"\"id\"")?, plain(b"\"name\"")?, plain(b"_path\"")?))
 }
 
 fn has(line: &[u8], needle: &[u8]) -> bool {
@@ -271,4 +304,22 @@ fn usage(line: &[u8]) -> Option<(String, Tokens)> {
 fn api_error(line: &[u8]) -> Option<bool> {
     let line = Object::parse(line).ok()?;
     (line.word("type").as_deref() == Some("assistant")).then(|| line.flag("isApiErrorMessage"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_is_read_without_parsing_and_two_are_not() {
+        let one = br#"{"message":{"content":[{"type":"tool_use","id":"t1","name":"Read","input":
+            {"file_path":"/a"}}],"stop_reason":"tool_use"},"type":"assistant"}"#;
+        assert_eq!(single_use(one), Some(("t1", "Read", "/a")));
+        let two = br#"{"content":[{"type": "tool_use","id":"t1","name":"Read","input":{"file_path":"/a"}},
+            {"type": "tool_use","id":"t2","name":"Edit","input":{"file_path":"/b"}}]}"#;
+        assert_eq!(single_use(two), None);
+        let escaped =
+            br#"{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/a\"b"}}"#;
+        assert_eq!(single_use(escaped), None);
+    }
 }

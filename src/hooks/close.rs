@@ -16,23 +16,31 @@ use super::{desk, subagent_stop};
 
 /// Closes one session or several, in one go.
 pub struct Closing {
+    others: bool,
+    had_errors: bool,
     metrics: Metrics,
     errors: Option<Errors>,
     too_old: Vec<String>,
     measured: bool,
     lost: Vec<AgentResult>,
     closed: Vec<String>,
+    /// Those of them that had agents.
+    with_results: Vec<String>,
 }
 
 impl Closing {
-    pub fn new(snapshot: &Snapshot) -> Self {
+    /// `others`: whether sessions stay live. Without any, the errors go as a whole.
+    pub fn new(snapshot: &Snapshot, others: bool) -> Self {
         Self {
+            others,
+            had_errors: snapshot.errors.is_some(),
             metrics: snapshot.metrics.clone().unwrap_or_default(),
-            errors: snapshot.errors.clone(),
+            errors: snapshot.errors.as_ref().filter(|_| others).cloned(),
             too_old: Vec::new(),
             measured: false,
             lost: Vec::new(),
             closed: Vec::new(),
+            with_results: Vec::new(),
         }
     }
 
@@ -51,7 +59,7 @@ impl Closing {
             }
         }
         // An error whose hook was killed before it came to the record is counted now.
-        if let Some(errors) = &self.errors {
+        if let Some(errors) = &snapshot.errors {
             desk::count_errors(&mut live, errors);
         }
         if live.worked {
@@ -64,11 +72,13 @@ impl Closing {
         if let Some(errors) = &mut self.errors {
             errors.clear(&live.session_id);
         }
+        if live.agents_spawned > 0 {
+            self.with_results.push(live.session_id.clone());
+        }
         self.closed.push(live.session_id);
     }
 
-    /// `others`: whether sessions stay live.
-    pub fn finish(self, plan: &mut Plan, others: bool) {
+    pub fn finish(self, plan: &mut Plan) {
         if !self.too_old.is_empty() {
             plan.changes.push(Change::Archive(self.too_old));
         }
@@ -78,14 +88,15 @@ impl Closing {
         for result in &self.lost {
             plan.put(Doc::result(&result.agent_id), result);
         }
-        let alone = !others && self.closed.len() == 1;
-        for session_id in &self.closed {
+        let alone = !self.others && self.closed.len() == 1;
+        for session_id in &self.with_results {
             let session_id = session_id.clone();
             plan.changes.push(Change::ArchiveResults { session_id, alone });
         }
         match self.errors {
             Some(errors) if errors.is_empty() => plan.changes.push(Change::Remove(Doc::Errors)),
             Some(errors) => plan.put(Doc::Errors, &errors),
+            None if self.had_errors => plan.changes.push(Change::Remove(Doc::Errors)),
             None => {}
         }
         for session_id in &self.closed {

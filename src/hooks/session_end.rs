@@ -33,10 +33,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         cleared.add(live, context.spelled());
         plan.put(Doc::Cleared, &cleared);
     }
-    let mut closing = Closing::new(snapshot);
+    let mut closing = Closing::new(snapshot, others().next().is_some());
     closing.session(live, &reason, snapshot, context.now);
-    let is_alone = others().next().is_none();
-    closing.finish(&mut plan, !is_alone);
+    closing.finish(&mut plan);
     desk::put_copies(&mut plan, snapshot, others());
     plan
 }

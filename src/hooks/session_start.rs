@@ -45,13 +45,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let gone = abandoned(event, snapshot, context);
     let is_gone = |live: &Live| gone.iter().any(|other| other.session_id == live.session_id);
     if !gone.is_empty() {
-        let mut closing = Closing::new(snapshot);
+        let mut closing = Closing::new(snapshot, snapshot.lives.len() > gone.len());
         for live in &gone {
             // Nobody knows when its client died; it was last seen alive then.
             let end = time::parse(&live.last_seen).unwrap_or(context.now);
             closing.session(live, "abandoned", snapshot, end);
         }
-        closing.finish(&mut plan, snapshot.lives.len() > gone.len());
+        closing.finish(&mut plan);
         plan.outcome = format!("{source}, closed {} abandoned", gone.len());
     }
 

@@ -9,7 +9,7 @@ use crate::store::layout::{Doc, Room};
 
 const ARCHIVED_SESSIONS: usize = 20;
 /// How much of the metrics archive is searched for a line that a killed process already wrote.
-const ARCHIVE_TAIL: usize = 64 << 10;
+const ARCHIVE_TAIL: usize = 16 << 10;
 
 impl Store {
     /// Adds lines to the metrics archive, but not those that are at its end already: the process
@@ -40,7 +40,7 @@ impl Store {
     pub(super) fn archive_results(&mut self, session_id: &str, alone: bool) -> Result<()> {
         let name = FileStem::of(session_id);
         let parked = self.find_room(Room::Parked)?;
-        if self.names(Room::Results)?.is_empty() {
+        if !self.find_room(Room::Results)? || self.room(Room::Results)?.is_empty()? {
             return Ok(());
         }
         self.make_room(Room::ResultsArchive)?;
@@ -50,11 +50,10 @@ impl Store {
             self.room(Room::Agents)?.rename("results", archive, name.as_str())?;
             self.rooms.retain(|(room, _)| *room != Room::Results);
         } else {
-            let to = archive.make(name.as_str())?;
             let from = self.room(Room::Results)?;
             for file in from.names()? {
                 if alone || belongs(from, &file, session_id)? {
-                    from.rename(&file, &to, &file)?;
+                    from.rename(&file, &archive.make(name.as_str())?, &file)?;
                 }
             }
         }

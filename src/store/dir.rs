@@ -245,6 +245,17 @@ impl Dir {
         Ok(names)
     }
 
+    pub fn is_empty(&self) -> Result<bool> {
+        let failed = |error: Errno| Error::io("list", &self.path, error);
+        for entry in retry_on_intr(|| Entries::read_from(&self.fd)).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// When something was last changed, in seconds since 1970.
     pub fn modified(&self, name: &str) -> i64 {
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
