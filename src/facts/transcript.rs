@@ -12,8 +12,9 @@ use crate::books::metrics::{Cost, Tokens};
 use crate::facts::{files, tail};
 use crate::json::Object;
 
-/// An agent's transcript is read from its end, this far.
-const AGENT_TAIL: u64 = 1 << 20;
+/// An agent's transcript is read from its end, this far: what takes no longer than a quarter of the
+/// hook itself.
+const AGENT_TAIL: u64 = 512 << 10;
 /// Tokens are summed over this much of a transcript.
 const COST_TAIL: u64 = 64 << 20;
 const FIRST_LINES: u64 = 64 << 10;
