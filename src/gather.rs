@@ -61,11 +61,13 @@ pub fn answer(
         Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
+        Ask::Autonomous => {
+            let bytes = store.beside_state("autonomous-loop.json");
+            snapshot.autonomous = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        }
         Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
-        Ask::Notices => snapshot.notices = store.load(&Doc::Notices, json)?,
         Ask::Backups => snapshot.backups = backups(store)?,
-        Ask::BackupNames => snapshot.backup_names = backup_names(store)?,
         Ask::Git => {
             snapshot.git = match moment {
                 Some(moment) => moment.git.clone(),
@@ -165,15 +167,11 @@ pub fn backups(store: &mut Store) -> Result<Vec<Kept>> {
         Ok(backup.text("session_id").unwrap_or_default())
     };
     let mut kept = Vec::new();
-    for file in backup_names(store)? {
-        let session_id = store.load(&Doc::Backup(file.clone()), owner)?;
-        kept.extend(session_id.map(|session_id| Kept { file, session_id }));
+    for file in store.names(Room::Compaction)? {
+        if file.starts_with("backup_") {
+            let session_id = store.load(&Doc::Backup(file.clone()), owner)?;
+            kept.extend(session_id.map(|session_id| Kept { file, session_id }));
+        }
     }
     Ok(kept)
-}
-
-fn backup_names(store: &mut Store) -> Result<Vec<String>> {
-    let mut names = store.names(Room::Compaction)?;
-    names.retain(|name| name.starts_with("backup_"));
-    Ok(names)
 }

@@ -97,7 +97,10 @@ fn handle(
         Err(error) => format!("error: {error}"),
     };
     write_log(process, event, store.state(), &store.wrote, &outcome, lines, true);
-    settled.map(|(reply, _)| reply.render(event.kind))
+    match settled {
+        Ok((reply, _)) => Ok(reply.render(event.kind)),
+        Err(error) => Err(keep_after(error, bytes, &store, process, &root)),
+    }
 }
 
 /// Reads what the hook asks for, lets it decide, carries its plan out.
@@ -129,7 +132,7 @@ fn settle(
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
     // A spooled event's reply is discarded, so it must not use up what waits to be said.
     let can_show = moment.is_none() && reply::can_tell_user(event.kind);
-    notify(&mut plan, event.kind, can_show, store, &mut snapshot, context)?;
+    notify(&mut plan, event.kind, can_show, store, context)?;
     store.commit(&plan.changes)?;
     debug!(wrote = ?store.wrote, "committed");
     Ok((plan.reply, plan.outcome))
@@ -141,7 +144,6 @@ fn notify(
     kind: Kind,
     can_show: bool,
     store: &mut Store,
-    snapshot: &mut Snapshot,
     context: &Context,
 ) -> Result<()> {
     let news: Vec<(String, String)> =
@@ -165,7 +167,6 @@ fn notify(
         // First of all: what is to be said must not be lost with the rest.
         plan.changes.insert(0, Change::Put(Doc::Notices, to_bytes(&notices)));
     }
-    snapshot.notices = Some(notices);
     Ok(())
 }
 
@@ -248,6 +249,18 @@ fn redacted(bytes: &[u8], redact: &Redactor) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').trim();
     let text = json::map_strings(text, |key, text| redact.field(key, text));
     RawValue::from_string(text).ok()
+}
+
+/// An event that could not be settled is kept where somebody can find it.
+fn keep_after(error: Error, bytes: &[u8], store: &Store, process: &Process, root: &Path) -> Error {
+    let redact = Redactor::new(&store.settings.redact);
+    match rejected::keep(store.state(), bytes, &redact, process.now(), process.pid()) {
+        Ok(kept) => {
+            let kept = kept.strip_prefix(root).map(Path::to_owned).unwrap_or(kept);
+            Error::Payload { why: error.to_string(), kept: Some(kept) }
+        }
+        Err(_) => error,
+    }
 }
 
 /// Keeps a payload that cannot be used, and says so.

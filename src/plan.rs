@@ -11,6 +11,10 @@ pub enum Change {
     Remove(Doc),
     /// Add lines to the metrics archive.
     Archive(Vec<String>),
+    /// Move the results of a closed session that goes on back to where they were.
+    RestoreResults {
+        session_id: String,
+    },
     /// Move a session's results out of the way. `alone`: no other session is live.
     ArchiveResults {
         session_id: String,

@@ -7,7 +7,8 @@ use crate::process::Process;
 /// For hooks: `CLAUDE_PROJECT_DIR`, else the nearest project above the payload's `cwd`, else that.
 pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
     if let Some(dir) = process.env("CLAUDE_PROJECT_DIR") {
-        return Some(PathBuf::from(dir));
+        let trimmed = dir.trim_end_matches('/');
+        return Some(PathBuf::from(if trimmed.is_empty() { &dir } else { trimmed }));
     }
     let cwd = cwd.map(PathBuf::from).filter(|cwd| cwd.is_absolute()).or_else(|| process.cwd())?;
     Some(above(process, &cwd).unwrap_or(cwd))

@@ -11,7 +11,6 @@ use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
-use crate::books::notices::Notices;
 use crate::books::queue::Queue;
 use crate::books::result::AgentResult;
 use crate::books::settings::Settings;
@@ -40,13 +39,12 @@ pub enum Ask {
     Errors,
     Queue,
     LoopState,
+    /// `.claude/autonomous-loop.json`, as it is.
+    Autonomous,
     Metrics,
     Cleared,
-    Notices,
     /// All backups with their owners.
     Backups,
-    /// Only their names.
-    BackupNames,
     Git,
     Client,
     /// Which live sessions' clients are gone.
@@ -86,11 +84,10 @@ pub struct Snapshot {
     pub errors: Option<Errors>,
     pub queue: Option<Queue>,
     pub loop_state: Option<String>,
+    pub autonomous: Option<Value>,
     pub metrics: Option<Metrics>,
     pub cleared: Option<Cleared>,
-    pub notices: Option<Notices>,
     pub backups: Vec<Kept>,
-    pub backup_names: Vec<String>,
     pub git: Git,
     pub client: Client,
     pub gone: BTreeSet<String>,

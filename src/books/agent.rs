@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::Extra;
 
 pub const RUNNING: &str = "running";
+/// Its call has been answered, but its SubagentStop has not come (yet).
+pub const ANSWERED: &str = "answered";
 /// Its start was never seen, its end is being written down.
 pub const ENDING: &str = "ending";
 

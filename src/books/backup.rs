@@ -59,21 +59,23 @@ fn forget_times(value: &mut Value) {
     }
 }
 
-/// A backup and whose it is.
+/// A backup as the clean-up sees it: its file and whose it is, oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
     pub file: String,
     pub session_id: String,
 }
 
-/// Which files have to go, so that `per_session` of a session's own and [`IN_ALL`] in all stay. Both
-/// lists are oldest first; `own` is shortened.
-pub fn too_many(mut all: Vec<String>, own: &mut Vec<String>, per_session: usize) -> Vec<String> {
-    let mut gone: Vec<String> = own.drain(..own.len().saturating_sub(per_session)).collect();
-    all.retain(|file| !gone.contains(file));
-    gone.extend(all.drain(..all.len().saturating_sub(IN_ALL)));
-    own.retain(|file| !gone.contains(file));
-    gone
+/// Which files have to go so that `per_session` of each session and [`IN_ALL`] in all stay.
+pub fn too_many(kept: &[Kept], per_session: usize) -> Vec<String> {
+    let mut stay: Vec<&Kept> = Vec::new();
+    for backup in kept.iter().rev() {
+        let own = stay.iter().filter(|other| other.session_id == backup.session_id).count();
+        if own < per_session && stay.len() < IN_ALL {
+            stay.push(backup);
+        }
+    }
+    kept.iter().filter(|backup| !stay.contains(backup)).map(|b| b.file.clone()).collect()
 }
 
 #[cfg(test)]
@@ -81,14 +83,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_of_a_session_and_thirty_in_all_stay() {
-        let names = |range: std::ops::Range<u32>| range.map(|n| format!("{n:02}")).collect();
-        let mut own: Vec<String> = names(36..40);
-        let gone = too_many(names(0..40), &mut own, 3);
-        assert_eq!(gone.len(), 10);
-        assert!(gone.contains(&"36".to_owned()), "the oldest of its own four");
-        assert!(gone.contains(&"00".to_owned()) && !gone.contains(&"09".to_owned()));
-        assert_eq!(own, ["37", "38", "39"]);
+    fn three_of_each_and_thirty_in_all_stay() {
+        let kept: Vec<Kept> = (0..80)
+            .map(|n| Kept { file: format!("{n:02}"), session_id: format!("s{}", n / 4) })
+            .collect();
+        let gone = too_many(&kept, 3);
+        assert_eq!(kept.len() - gone.len(), 30);
+        assert!(gone.contains(&"76".to_owned()), "the oldest of the last session's four");
+        assert!(!gone.contains(&"79".to_owned()));
     }
 
     #[test]

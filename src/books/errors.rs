@@ -152,16 +152,11 @@ pub struct Failure {
 impl Errors {
     /// Takes a failure in, and gives its record. `None` if this call was counted before.
     pub fn record(&mut self, failure: Failure, id: String, now: Time) -> Option<Record> {
-        let fingerprint = format!("{} {}", failure.class.name(), failure.target);
-        let same = |record: &&mut Record| {
-            record.fingerprint == fingerprint
-                && record.session_id == failure.session_id
-                && record.status != RECOVERED
-        };
+        let fingerprint = failure.fingerprint();
         if self.counted(&failure.session_id, failure.tool_use_id.as_ref()).is_some() {
             return None;
         }
-        let record = match self.errors.iter_mut().find(same) {
+        let record = match self.errors.iter_mut().find(|record| record.is_open(&failure)) {
             Some(record) => {
                 record.again(&failure, now);
                 record.clone()
@@ -174,6 +169,11 @@ impl Errors {
         };
         self.settle();
         Some(record)
+    }
+
+    /// The open record of the same failure.
+    pub fn open(&self, failure: &Failure) -> Option<&Record> {
+        self.errors.iter().find(|record| record.is_open(failure))
     }
 
     /// The record that counted a call.
@@ -238,6 +238,15 @@ impl Errors {
     }
 }
 
+impl Failure {
+    /// What makes two failures the same: class, tool and target. An answer is no failure of its
+    /// command.
+    fn fingerprint(&self) -> String {
+        let class = if self.class == Class::Answer { "answer" } else { self.class.name() };
+        format!("{class} {}", self.target)
+    }
+}
+
 impl Tally {
     fn add(&mut self, record: &Record) {
         self.total += 1;
@@ -253,6 +262,12 @@ impl Tally {
 }
 
 impl Record {
+    fn is_open(&self, failure: &Failure) -> bool {
+        self.status != RECOVERED
+            && self.session_id == failure.session_id
+            && self.fingerprint == failure.fingerprint()
+    }
+
     fn new(failure: &Failure, fingerprint: String, id: String, now: Time) -> Self {
         let mut record = Self {
             id: format!("error-{id}"),

@@ -63,8 +63,6 @@ pub struct Live {
     /// Digest of the last compaction, so that one that is reported twice counts once.
     pub last_compaction: Option<String>,
     pub last_backup: Option<LastBackup>,
-    /// The session's backups, oldest first; unknown in a session that goes on.
-    pub backups: Option<Vec<String>>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -148,9 +146,14 @@ impl Live {
         }
     }
 
-    /// Counts a command once per prompt.
-    pub fn add_command(&mut self, name: &str, prompt_id: Option<String>) {
-        if prompt_id.is_some() && prompt_id == self.command_prompt_id {
+    /// Counts a command once per prompt; `expanded`: told of by the expansion, not the prompt.
+    pub fn add_command(&mut self, name: &str, prompt_id: Option<String>, expanded: bool) {
+        let same = prompt_id == self.command_prompt_id;
+        // Clients that do not number their prompts: a prompt and its expansion say the same.
+        let repeated = prompt_id.is_none()
+            && expanded
+            && self.commands_executed.last().is_some_and(|last| last == name);
+        if (prompt_id.is_some() && same) || repeated {
             return;
         }
         self.command_prompt_id = prompt_id;

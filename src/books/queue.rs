@@ -36,6 +36,9 @@ pub struct Item {
     /// What it came from; one source gives one item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The call that a success of makes it done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +100,22 @@ impl Queue {
         let mut open: Vec<&Item> = self.items.iter().filter(|item| item.is_open()).collect();
         open.sort_by(|a, b| a.priority.cmp(&b.priority));
         open
+    }
+
+    /// Marks a session's items done whose error, on this target, has gone.
+    pub fn finish(&mut self, session_id: &str, target: &str) -> bool {
+        let iteration = self.iteration;
+        let mut finished = false;
+        for item in self.items.iter_mut().filter(|item| item.is_open()) {
+            if item.session_id.as_deref() == Some(session_id)
+                && item.target.as_deref() == Some(target)
+            {
+                item.status = "done".into();
+                item.completed_iteration = Some(iteration);
+                finished = true;
+            }
+        }
+        finished
     }
 
     /// What a session put in here, and how much of it is done.

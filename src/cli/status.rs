@@ -34,7 +34,7 @@ pub fn run(process: &Process, root: &Path, options: &Arguments) -> anyhow::Resul
             return Ok(json!({"project": root, "books": false}).to_string());
         }
         return Ok(format!(
-            "{}: no books yet. They begin when Claude Code runs a hook here (see README, \"Wire it\").",
+            "{}: no books yet. They begin when Claude Code runs a hook here (README says how to wire it).",
             root.display()
         ));
     };

@@ -13,12 +13,13 @@ pub fn failure(message: &str, command: Option<&str>) -> Class {
     {
         return Class::Answer;
     }
-    match exit {
-        Some(124) => return Class::Timeout,
-        Some(137) => return Class::Resource,
-        _ => {}
+    match (exit, command) {
+        (Some(124), _) => Class::Timeout,
+        (Some(137), _) => Class::Resource,
+        (_, Some(_)) => text(message),
+        // Other tools say what is wrong in their first line; what follows quotes files.
+        (_, None) => text(message.lines().next().unwrap_or_default()),
     }
-    text(message)
 }
 
 /// The class of a turn that an API error ended: the client says which kind of error it was.
@@ -81,11 +82,20 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "failed to connect",
             "unable to connect",
             "cannot connect",
-            "network",
+            "network error",
+            "network is unreachable",
+            "network unreachable",
+            "network timeout",
+            "network request failed",
+            "network restrictions",
+            "network failure",
             "name resolution",
             "name or service not known",
             "getaddrinfo",
-            "dns",
+            "dns error",
+            "dns lookup",
+            "dns resolution",
+            "dns failure",
             "socket hang up",
             "no route to host",
             "host is down",
@@ -105,7 +115,18 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
     (
         Class::Timeout,
         &["408"],
-        &["timed out", "timeout", "time-out", "deadline exceeded", "took too long"],
+        &[
+            "timed out",
+            "timeout exceeded",
+            "timeout expired",
+            "timeout of",
+            "request timeout",
+            "timeout error",
+            "timeouterror",
+            "time-out",
+            "deadline exceeded",
+            "took too long",
+        ],
     ),
     (
         Class::Permission,
@@ -154,7 +175,9 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "unterminated string literal",
             "unclosed delimiter",
             "mismatched closing delimiter",
-            "unmatched",
+            "unmatched bracket",
+            "unmatched quote",
+            "unmatched parenthesis",
             "missing semicolon",
         ],
     ),
@@ -189,7 +212,7 @@ const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "lock file exists",
             "is locked",
             "locked by",
-            "index.lock",
+            "another git process",
             "oom",
             "oomkilled",
         ],
@@ -219,15 +242,7 @@ fn has_code(message: &str, code: &str) -> bool {
         if bracketed
             || matches!(
                 word.as_str(),
-                "http"
-                    | "1.0"
-                    | "1.1"
-                    | "2.0"
-                    | "status"
-                    | "code"
-                    | "statuscode"
-                    | "error"
-                    | "returned"
+                "http" | "1.0" | "1.1" | "2.0" | "status" | "code" | "statuscode" | "error"
             )
         {
             return true;
@@ -250,18 +265,18 @@ mod tests {
     fn classes_of_common_messages() {
         for (message, class) in [
             ("Connection timeout", Class::Network),
-            ("Exit code 7\ncurl: (7) Failed to connect to 127.0.0.1 port 9", Class::Network),
+            ("curl: (7) Failed to connect to 127.0.0.1 port 9", Class::Network),
             ("connect ETIMEDOUT 10.0.0.1:443", Class::Network),
             ("HTTP 503 Service Unavailable", Class::Network),
             ("Request failed with status code 429", Class::RateLimit),
             ("API Error: Request rejected (429) · rate limited", Class::RateLimit),
             ("Command timed out after 2m 0.0s", Class::Timeout),
             ("Exit code 124", Class::Timeout),
-            ("Exit code 1\nSyntaxError: Unexpected token ';'", Class::Syntax),
+            ("SyntaxError: Unexpected token ';'", Class::Syntax),
             ("bash: -c: line 1: syntax error near unexpected token `)'", Class::Syntax),
-            ("Exit code 1\ncat: /etc/shadow2: Permission denied", Class::Permission),
+            ("cat: /etc/shadow2: Permission denied", Class::Permission),
             ("EACCES: permission denied, open '/x'", Class::Permission),
-            ("server returned 403", Class::Permission),
+            ("server returned HTTP 403", Class::Permission),
             ("write error: No space left on device", Class::Resource),
             ("listen EADDRINUSE: address already in use :::3000", Class::Resource),
             ("Exit code 137", Class::Resource),
@@ -282,6 +297,12 @@ mod tests {
             "build-lint.js went wrong",
             "the s3 bucket is missing",
             "unlocked the door",
+            "src/network.ts(3,4): error TS2304: Cannot find name 'x'",
+            "String to replace not found in file.\nString: const timeout = 5000; // network error",
+            "network with name foo already exists",
+            "returned 500 rows, expected 400",
+            "src/unmatched.ts:3 x",
+            "src/timeout-error.ts is missing",
         ] {
             assert_eq!(failure(message, None), Class::Unknown, "{message}");
         }

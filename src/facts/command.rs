@@ -15,14 +15,46 @@ pub fn steps(command: &str) -> Vec<Vec<String>> {
             }
         }
     }
-    let steps = steps.into_iter().map(|step| {
-        let prefix = |word: &String| {
-            matches!(word.as_str(), "sudo" | "env" | "time" | "command" | "exec" | "!" | "(" | "{")
-                || is_assignment(word)
-        };
-        step.into_iter().skip_while(prefix).collect::<Vec<String>>()
-    });
+    let steps = steps.into_iter().map(|step| unwrapped(&step).to_vec());
     steps.filter(|step| step.first().is_some_and(|program| program != "cd")).collect()
+}
+
+/// The command behind what only changes how it runs: `timeout 60`, `sudo -u x`, `nice`, `A=1`.
+fn unwrapped(step: &[String]) -> &[String] {
+    let mut rest = step;
+    while let Some((first, behind)) = rest.split_first() {
+        let asks = first == "command" && behind.first().is_some_and(|word| word.starts_with('-'));
+        let wraps = matches!(
+            first.as_str(),
+            "sudo"
+                | "env"
+                | "time"
+                | "command"
+                | "exec"
+                | "nice"
+                | "nohup"
+                | "stdbuf"
+                | "ionice"
+                | "timeout"
+                | "xvfb-run"
+                | "dotenv"
+                | "!"
+                | "("
+                | "{"
+        );
+        if asks || !(wraps || is_assignment(first)) {
+            return rest;
+        }
+        // Options, their values and durations go with the wrapper.
+        let value = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+        let mut skip =
+            behind.iter().take_while(|word| word.starts_with('-') || value(word)).count();
+        if behind.first().is_some_and(|word| matches!(word.as_str(), "-u" | "-s" | "-k" | "-g")) {
+            skip = skip.max(2);
+        }
+        rest = behind.get(if wraps { skip } else { 0 }..).unwrap_or_default();
+    }
+    rest
 }
 
 /// The name of a program, without its directory.
@@ -36,23 +68,38 @@ pub fn runs_tests(command: &str) -> bool {
     steps(command).iter().any(|step| {
         let has = |word: &str| step.iter().skip(1).any(|have| have == word);
         let script = || {
-            let plain = step.iter().skip(1).find(|word| !word.starts_with('-') && *word != "run");
-            plain.is_some_and(|name| *name == "t" || *name == "test" || name.starts_with("test:"))
+            let is_test =
+                |word: &String| word == "t" || word == "test" || word.starts_with("test:");
+            step.iter().skip(1).any(is_test)
         };
         match program(step) {
             "pytest" | "jest" | "vitest" | "mocha" | "rspec" | "phpunit" | "ctest" | "tox"
             | "nox" | "bats" | "ava" | "karma" | "nosetests" | "gotestsum" | "py.test" => true,
-            "cargo" => has("test") || has("nextest"),
-            "go" | "dotnet" | "mvn" | "mix" | "swift" | "rake" | "zig" | "deno" | "flutter"
-            | "bazel" => has("test"),
+            "cargo" => has("test") || has("nextest") || has("t"),
+            "playwright" | "cypress" | "wtr" => has("test") || has("run"),
+            "php" | "rails" | "ng" | "nx" | "turbo" | "sbt" | "lein" | "rush" => has("test"),
+            "go" | "dotnet" | "mvn" | "mvnw" | "mix" | "swift" | "rake" | "zig" | "deno"
+            | "flutter" | "bazel" => has("test"),
             "gradle" | "gradlew" | "make" | "just" | "task" => {
                 has("test") || has("check") || has("tests")
             }
             "npm" | "pnpm" | "yarn" | "bun" => script(),
             "npx" | "bunx" | "uv" | "poetry" | "pipenv" | "bundle" | "python" | "python3" => {
-                ["pytest", "jest", "vitest", "mocha", "unittest", "rspec", "tox", "nox", "ava"]
-                    .iter()
-                    .any(|name| has(name))
+                let runner = [
+                    "pytest",
+                    "jest",
+                    "vitest",
+                    "mocha",
+                    "unittest",
+                    "rspec",
+                    "tox",
+                    "nox",
+                    "ava",
+                    "playwright",
+                    "cypress",
+                ];
+                let manages = step.get(1).is_some_and(|word| word.ends_with("manage.py"));
+                runner.iter().any(|name| has(name)) || (manages && has("test"))
             }
             "node" => has("--test"),
             _ => false,
@@ -138,6 +185,18 @@ mod tests {
 
     #[test]
     fn test_runs_and_questions() {
+        for yes in [
+            "timeout 60 pytest -q",
+            "python manage.py test",
+            "npx playwright test",
+            "pnpm --filter web test",
+            "npm --prefix x test",
+            "./mvnw test",
+            "cargo t",
+            "sudo -u bob php artisan test",
+        ] {
+            assert!(runs_tests(yes), "{yes}");
+        }
         for yes in
             ["cargo test -q", "npm test", "npm run test:unit", "python -m pytest x", "pytest"]
         {
@@ -148,8 +207,15 @@ mod tests {
         {
             assert!(!runs_tests(no), "{no}");
         }
-        for yes in ["grep x f", "cat f | grep -q x", "diff a b", "test -f x", "[ -f x ]", "cmp a b"]
-        {
+        for yes in [
+            "grep x f",
+            "cat f | grep -q x",
+            "diff a b",
+            "test -f x",
+            "[ -f x ]",
+            "cmp a b",
+            "command -v foo",
+        ] {
             assert!(asks(yes), "{yes}");
         }
         for no in ["grep x f && curl y", "ls grep", "git push", ""] {

@@ -167,7 +167,14 @@ fn items(message: &str) -> Vec<(Section, String)> {
             section = if recommends { Section::Recommendations } else { Section::Other };
             in_item = false;
         } else if let Some(text) = list_item(trimmed) {
-            items.push((section, text.to_owned()));
+            let nested = line.starts_with([' ', '\t']) && in_item && take_mark(text).is_none();
+            match items.last_mut().filter(|_| nested && section == Section::Other) {
+                Some((_, item)) => {
+                    item.push('\n');
+                    item.push_str(text);
+                }
+                None => items.push((section, text.to_owned())),
+            }
             in_item = true;
         } else if trimmed.is_empty() || !line.starts_with([' ', '\t']) {
             in_item = false;
@@ -206,31 +213,36 @@ fn take_mark(item: &str) -> Option<(&'static str, String)> {
 }
 
 fn leading(item: &str) -> Option<(&'static str, String)> {
+    let item = item.trim_start_matches(|c: char| !c.is_ascii() || c == ' ');
     let plain = item.trim_start_matches(['*', '_', '`', '[', '(', ' ']);
     let decorated = plain.len() < item.len();
     let length = plain.bytes().take_while(u8::is_ascii_alphanumeric).count();
     let severity = severity(plain.get(..length)?)?;
     let rest = plain.get(length..)?;
-    let text = rest.trim_start_matches(['*', '_', '`', ']', ')', ':', ' ', '-', '–', '—']);
+    let rest = [" severity", " priority"].iter().find_map(|w| rest.strip_prefix(w)).unwrap_or(rest);
+    let text = rest.trim_start_matches(['*', '_', '`', ']', ')', ':', ' ', '-', '–', '—', '|']);
     let closed = rest.starts_with(['*', '_', '`', ']', ')']) && decorated;
     let colon = rest.starts_with(':');
-    (closed || colon).then(|| (severity, text.to_owned()))
+    // A whole bold line, as in `**S1 – Missing limit**`.
+    let dashed = item.starts_with("**") && rest.trim_start().starts_with(['-', '–', '—', '|']);
+    (closed || colon || dashed).then(|| (severity, text.trim_end_matches("**").to_owned()))
 }
 
 fn bracketed(item: &str) -> Option<(&'static str, String)> {
-    for (open, close) in [('[', ']'), ('(', ')')] {
+    for (open, close) in [("[", "]"), ("(", ")"), ("**", "**")] {
         let mut from = 0;
         while let Some(at) = item.get(from..).and_then(|rest| rest.find(open)) {
             let at = from + at;
-            let inside = item.get(at + 1..)?;
+            let inside = item.get(at + open.len()..)?;
             if let Some(end) = inside.find(close)
-                && let Some(severity) = inside.get(..end).and_then(severity)
+                && let Some(severity) =
+                    inside.get(..end).map(|word| word.trim_matches('*')).and_then(severity)
             {
-                let before = item.get(..at)?.trim_end().trim_end_matches('*').trim_end();
-                let after = inside.get(end + 1..)?.trim_start_matches('*');
+                let before = item.get(..at)?.trim_end_matches([' ', '*', '-', '–', '—']);
+                let after = inside.get(end + close.len()..)?.trim_start_matches('*');
                 return Some((severity, format!("{before}{after}")));
             }
-            from = at + 1;
+            from = at + open.len();
         }
     }
     None
@@ -370,6 +382,12 @@ mod tests {
             ("- x breaks [S0]", "S0"),
             ("+ (low) x breaks", "S3"),
             ("- `S1` x breaks", "S1"),
+            ("- 🔴 **Critical** — x breaks", "S0"),
+            ("- x breaks (**High**)", "S1"),
+            ("- x breaks — **High**", "S1"),
+            ("- **S1 – x breaks**", "S1"),
+            ("- **High severity**: x breaks", "S1"),
+            ("- **S1** | x breaks", "S1"),
         ] {
             let found = read(item);
             assert_eq!(found.findings.len(), 1, "{item}");
@@ -405,6 +423,17 @@ mod tests {
         assert_eq!(found.findings[0].line, Some(3));
         assert_eq!(found.findings[1].severity, "S3");
         assert_eq!(found.files, ["a.ts"]);
+    }
+
+    #[test]
+    fn nested_items_belong_to_the_item_above() {
+        let found = read(
+            "- [S1] Missing limit\n  - File: src/a.ts:3\n  - Recommendation: add one\n- plain",
+        );
+        assert_eq!(found.findings.len(), 1);
+        assert_eq!(found.findings[0].title, "Missing limit");
+        assert_eq!(found.findings[0].file.as_deref(), Some("src/a.ts"));
+        assert_eq!(found.findings[0].recommendation, "add one");
     }
 
     #[test]

@@ -43,6 +43,11 @@ fn clock(text: &str, now: Time) -> Option<Time> {
     if let Some(at) = time::parse(word) {
         return Some(at);
     }
+    // A time of day in another zone cannot be told from here.
+    let zone = text.split_once('(').map(|(_, zone)| zone);
+    if zone.is_some_and(|zone| zone.contains('/') && !zone.starts_with("Etc/UTC")) {
+        return None;
+    }
     let lower = word.to_ascii_lowercase();
     let (number, shift) = match (lower.strip_suffix("am"), lower.strip_suffix("pm")) {
         (Some(number), _) => (number, Some(0)),
@@ -75,6 +80,7 @@ mod tests {
         );
         assert_eq!(at("usage limit, resets 3pm").as_deref(), Some("2026-01-29T15:00:00Z"));
         assert_eq!(at("resets at 09:15").as_deref(), Some("2026-01-30T09:15:00Z"));
+        assert_eq!(at("resets 3pm (Europe/Berlin)"), None);
         assert_eq!(at("rate limited"), None);
     }
 }

@@ -16,7 +16,11 @@ pub fn find_phrase(text: &str, phrase: &str) -> Option<usize> {
         let end = at + phrase.len();
         let same = text.get(at..end).is_some_and(|part| part.eq_ignore_ascii_case(phrase));
         let before = at.checked_sub(1).and_then(|before| text.get(before));
-        if same && !inside_word(before) && !inside_word(text.get(end)) {
+        if same
+            && !inside_word(before)
+            && !inside_word(text.get(end))
+            && !in_file_name(before, text.get(end), text.get(end + 1))
+        {
             return Some(at);
         }
         from = at + 1;
@@ -27,6 +31,14 @@ pub fn find_phrase(text: &str, phrase: &str) -> Option<usize> {
 /// The words of a text: letters, digits and what holds them together in codes.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// A word in a path or a file name says nothing: `src/timeout.ts`, `lib/network error-page.js`.
+fn in_file_name(before: Option<&u8>, after: Option<&u8>, then: Option<&u8>) -> bool {
+    matches!(before, Some(b'/' | b'-')) && matches!(after, Some(b'/' | b'-' | b'.'))
+        || after == Some(&b'.') && then.is_some_and(u8::is_ascii_alphabetic)
+        || after == Some(&b'/')
+        || before == Some(&b'/')
 }
 
 fn inside_word(neighbour: Option<&u8>) -> bool {

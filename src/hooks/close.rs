@@ -46,18 +46,7 @@ impl Closing {
 
     pub fn session(&mut self, live: &Live, ended: &str, snapshot: &Snapshot, end: Time) {
         let mut live = live.clone();
-        for agent in std::mem::take(&mut live.agents) {
-            match subagent_stop::result_of_this_run(&agent, snapshot) {
-                // Its SubagentStop was killed before it was struck off.
-                Some(result) => subagent_stop::count(&mut live, result),
-                None if subagent_stop::take_back(&mut live, &agent) => {}
-                None => {
-                    let result = AgentResult::of(agent, LOST, end);
-                    subagent_stop::count(&mut live, &result);
-                    self.lost.push(result);
-                }
-            }
-        }
+        self.lost.extend(end_agents(&mut live, snapshot, end));
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = &snapshot.errors {
             desk::count_errors(&mut live, errors);
@@ -103,4 +92,22 @@ impl Closing {
             plan.changes.push(Change::Remove(Doc::live(session_id)));
         }
     }
+}
+
+/// Ends a session's running agents with it. Those without a result are lost: these are given back.
+pub fn end_agents(live: &mut Live, snapshot: &Snapshot, end: Time) -> Vec<AgentResult> {
+    let mut lost = Vec::new();
+    for agent in std::mem::take(&mut live.agents) {
+        match subagent_stop::result_of_this_run(&agent, snapshot) {
+            // Its SubagentStop was killed before it was struck off.
+            Some(result) => subagent_stop::count(live, result),
+            None if subagent_stop::take_back(live, &agent) => {}
+            None => {
+                let result = AgentResult::of(agent, LOST, end);
+                subagent_stop::count(live, &result);
+                lost.push(result);
+            }
+        }
+    }
+    lost
 }

@@ -71,12 +71,14 @@ pub fn seen(live: &mut Live, context: &Context) {
     }
 }
 
-/// What failed on this target has just succeeded.
-pub fn recover(plan: &mut Plan, live: &mut Live, errors: &Errors, target: &str) {
+/// What failed on these targets has just succeeded.
+pub fn recover(plan: &mut Plan, live: &mut Live, errors: &Errors, targets: &[String]) {
     let mut errors = errors.clone();
-    errors.recover(&live.session_id, target);
+    for target in targets {
+        errors.recover(&live.session_id, target);
+        live.close_target(target);
+    }
     count_errors(live, &errors);
-    live.close_target(target);
     plan.put(Doc::Errors, &errors);
 }
 
@@ -90,8 +92,22 @@ pub fn count_errors(live: &mut Live, errors: &Errors) {
     live.errors_escalated = tally.escalated;
 }
 
+/// A closed session goes on: its results are its own again.
+pub fn restore(plan: &mut Plan, snapshot: &Snapshot, live: &Live) {
+    let reopened = !snapshot.lives.contains_key(&live.session_id)
+        && snapshot
+            .metrics
+            .as_ref()
+            .is_some_and(|metrics| metrics.find(&live.session_id).is_some());
+    if reopened && live.agents_spawned > 0 {
+        let session_id = live.session_id.clone();
+        plan.changes.push(Change::RestoreResults { session_id });
+    }
+}
+
 /// Puts the record back, then the copies that depend on it.
 pub fn put(plan: &mut Plan, snapshot: &Snapshot, live: &Live) {
+    restore(plan, snapshot, live);
     plan.put(Doc::live(&live.session_id), live);
     if snapshot.has(&Ask::AllLive) {
         let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::books::agent::Call;
+use crate::books::agent::{ANSWERED, Call};
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
 use crate::event::Event;
@@ -30,7 +30,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.extend(COPIES);
     }
     if recovered(event, live, context).is_some() {
-        asks.push(Ask::Errors);
+        asks.extend([Ask::Errors, Ask::Queue]);
         asks.extend(COPIES);
     }
     if let Some(id) = linked(event) {
@@ -61,7 +61,8 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         live.add_file(file);
     }
     if let (Some(target), Some(errors)) = (recovered(event, &live, context), &snapshot.errors) {
-        desk::recover(&mut plan, &mut live, errors, &target);
+        desk::recover(&mut plan, &mut live, errors, std::slice::from_ref(&target));
+        finish_work(&mut plan, &live, &target, snapshot);
         news.push(format!("recovered: {target}"));
     }
     if let Some(id) = event.agent_id.as_deref()
@@ -111,6 +112,14 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
     live.open_targets.contains(&target).then_some(target)
 }
 
+/// The syntax error that an item came from is gone: the item is done.
+fn finish_work(plan: &mut Plan, live: &Live, target: &str, snapshot: &Snapshot) {
+    let Some(mut queue) = snapshot.queue.clone() else { return };
+    if queue.finish(&live.session_id, target) && !snapshot.frozen.contains(&Doc::Queue) {
+        plan.put(Doc::Queue, &queue);
+    }
+}
+
 /// The agent that an `Agent` call has just named.
 fn linked(event: &Event) -> Option<String> {
     if event.is_agent_tool() { event.tool_response().word("agentId") } else { None }
@@ -145,6 +154,9 @@ fn link(
         agent.task = task.or(agent.task.take());
         agent.tool_use_id = tool_use_id;
         agent.background = background;
+        if background == Some(false) {
+            agent.status = ANSWERED.into();
+        }
     } else if let Some(result) = result {
         let mut result = result.clone();
         result.task = task.clone().or(result.task);

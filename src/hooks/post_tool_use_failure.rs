@@ -3,7 +3,7 @@
 
 use crate::books::clip_block;
 use crate::books::errors::{
-    Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record,
+    Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record, Tally,
 };
 use crate::books::live::Live;
 use crate::books::queue::Item;
@@ -44,9 +44,19 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 
 /// Takes a failure into the books. StopFailure comes here too.
 pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &Context) -> Plan {
+    if snapshot.errors.is_none() {
+        // The document is new, or was lost; what it had counted is kept.
+        live.earlier.errors = Tally {
+            total: live.errors_encountered,
+            recovered: live.errors_recovered,
+            escalated: live.errors_escalated,
+            extra: std::mem::take(&mut live.earlier.errors.extra),
+        };
+    }
     let mut errors = snapshot.errors.clone().unwrap_or_default();
     let place = place::find(&failure.message);
     let call = failure.tool_use_id.clone();
+    let was_escalated = errors.open(&failure).is_some_and(|record| record.status == ESCALATED);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
         return again(live, &errors, call.as_ref(), snapshot);
     };
@@ -62,7 +72,8 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     desk::seen(&mut live, context);
     desk::put(&mut plan, snapshot, &live);
     plan.reply.context = advice(&record, &queued, context);
-    if record.status == ESCALATED {
+    // Once is enough; the same failure again changes nothing for the user.
+    if record.status == ESCALATED && !was_escalated {
         plan.reply.tell_user(&escalation(&record));
     }
     plan
@@ -135,7 +146,8 @@ fn enqueue(
         priority: "S1".into(),
         title: format!("Fix the syntax error in {at}"),
         description: record.message.clone(),
-        source: Some(record.fingerprint.clone()),
+        source: Some(format!("{} {at}", record.fingerprint)),
+        target: Some(record.target.clone()),
         session_id: Some(live.session_id.clone()),
         file,
         line,

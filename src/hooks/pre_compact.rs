@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::books::active::Active;
-use crate::books::backup::{Backup, Preserved, too_many};
+use crate::books::backup::{Backup, Kept, Preserved, too_many};
 use crate::books::current::Current;
 use crate::books::live::{LastBackup, Live};
 use crate::event::Event;
@@ -21,12 +21,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
         return Vec::new();
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend([Ask::Queue, Ask::LoopState, Ask::BackupNames]);
-    // Which of them are ours is in the record; in a session that goes on it has to be looked up.
-    let looked_up = snapshot.own(event).is_some_and(|live| live.backups.is_some());
-    if snapshot.has(&Ask::Live) && !looked_up {
-        asks.push(Ask::Backups);
-    }
+    asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Backups]);
     asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
     asks
 }
@@ -40,22 +35,21 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let backup = backup(event, &live, snapshot, context);
     let mut plan = Plan::because("the same as the last backup");
     let last = live.last_backup.as_ref().filter(|last| {
-        last.checksum == backup.checksum && snapshot.backup_names.contains(&last.file)
+        last.checksum == backup.checksum
+            && snapshot.backups.iter().any(|kept| kept.file == last.file)
     });
     if last.is_none() {
         let file = free_name(snapshot, context);
         plan.outcome = format!("backup in {file}");
+        let (session_id, checksum) = (live.session_id.clone(), backup.checksum.clone());
         plan.put(Doc::Backup(file.clone()), &backup);
-        let mut own = live.backups.take().unwrap_or_else(|| own_backups(&live, snapshot));
-        own.push(file.clone());
-        let mut all = snapshot.backup_names.clone();
-        all.push(file.clone());
-        for old in too_many(all, &mut own, context.settings.keep_backups) {
+        let mut kept = snapshot.backups.clone();
+        kept.push(Kept { file: file.clone(), session_id });
+        for old in too_many(&kept, context.settings.keep_backups) {
             plan.changes.push(Change::Remove(Doc::Backup(old)));
         }
-        live.backups = Some(own);
         let last = live.last_backup.take().unwrap_or_default();
-        live.last_backup = Some(LastBackup { file, checksum: backup.checksum, ..last });
+        live.last_backup = Some(LastBackup { file, checksum, ..last });
     }
     desk::put(&mut plan, snapshot, &live);
     plan.reply.context = recall::for_summary(&live, snapshot);
@@ -77,7 +71,11 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
             work_queue: value(serde_json::to_value(&snapshot.queue)),
             active_agents: value(serde_json::to_value(Active::of(lives, snapshot.active.as_ref()))),
             session: value(serde_json::to_value(Current::of(live, None))),
-            ..Preserved::default()
+            extra: snapshot
+                .autonomous
+                .iter()
+                .map(|file| ("autonomous".into(), file.clone()))
+                .collect(),
         },
         context_tokens_before: snapshot.in_context.tokens,
         files_in_context: snapshot.in_context.files.iter().map(|f| context.relative(f)).collect(),
@@ -86,11 +84,6 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
     };
     backup.checksum = backup.checksum();
     backup
-}
-
-fn own_backups(live: &Live, snapshot: &Snapshot) -> Vec<String> {
-    let own = snapshot.backups.iter().filter(|kept| kept.session_id == live.session_id);
-    own.map(|kept| kept.file.clone()).collect()
 }
 
 fn reason(event: &Event, context: &Context) -> String {
@@ -111,7 +104,7 @@ fn free_name(snapshot: &Snapshot, context: &Context) -> String {
     let mut at = context.now;
     loop {
         let name = format!("backup_{}.json", time::stamp(at));
-        if !snapshot.backup_names.contains(&name) {
+        if snapshot.backups.iter().all(|kept| kept.file != name) {
             return name;
         }
         at += chrono::TimeDelta::milliseconds(1);

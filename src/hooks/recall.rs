@@ -8,6 +8,8 @@ use crate::books::plural;
 use crate::snapshot::{Context, Snapshot};
 use crate::time;
 
+use super::synthesis;
+
 const ITEMS: usize = 15;
 const AGENTS: usize = 20;
 const ERRORS: usize = 8;
@@ -89,14 +91,22 @@ fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<Stri
 
 fn open_items(snapshot: &Snapshot) -> Vec<String> {
     let Some(queue) = &snapshot.queue else { return Vec::new() };
+    let mut lines = Vec::new();
+    if queue.is_running() {
+        let task = queue.task.as_deref().unwrap_or("no task given");
+        lines.push(format!(
+            "- a loop in .claude/state/loop/work_queue.json: {task}, iteration {}, {}",
+            queue.iteration, queue.status
+        ));
+    }
     let open = queue.open();
     if open.is_empty() {
-        return Vec::new();
+        return lines;
     }
-    let mut lines = vec![format!(
+    lines.push(format!(
         "- {} in .claude/state/loop/work_queue.json:",
         plural(open.len(), "open work item")
-    )];
+    ));
     lines.extend(
         open.iter().take(ITEMS).map(|item| {
             format!("  - {} {} {} ({})", item.id, item.priority, item.title, item.status)
@@ -145,8 +155,8 @@ fn open_errors(live: &Live, snapshot: &Snapshot) -> Vec<String> {
 }
 
 fn findings(live: &Live, snapshot: &Snapshot) -> Option<String> {
-    let synthesis = snapshot.synthesis.as_ref()?;
-    if synthesis.session_id != live.session_id || synthesis.findings.is_empty() {
+    let synthesis = synthesis::of(live, snapshot);
+    if synthesis.findings.is_empty() {
         return None;
     }
     let worst = synthesis.findings.iter().take(5);

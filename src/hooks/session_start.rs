@@ -7,10 +7,11 @@ use crate::books::live::{Lineage, Live};
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::layout::Doc;
 use crate::time;
 
-use super::close::Closing;
-use super::{desk, recall, session_end};
+use super::close::{self, Closing};
+use super::{desk, recall, session_end, synthesis};
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
@@ -24,9 +25,16 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     match desk::source(event).as_str() {
         "clear" => asks.push(Ask::Cleared),
         "fork" => asks.extend(fork_parent(event)),
-        "compact" => asks.extend([Ask::Synthesis, Ask::Errors]),
+        "compact" => {
+            asks.push(Ask::Errors);
+            asks.extend(synthesis::asks(snapshot.own(event), snapshot));
+        }
         "resume" => asks.push(Ask::Errors),
         _ => {}
+    }
+    if let Some(live) = snapshot.own(event).filter(|live| snapshot.gone.contains(&live.session_id))
+    {
+        asks.extend(live.agents.iter().map(|agent| Ask::Result(agent.id.clone())));
     }
     for live in abandoned(event, snapshot, context) {
         asks.extend([Ask::Metrics, Ask::Errors]);
@@ -56,6 +64,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
 
     let mut live = desk::take(event, snapshot, context);
+    desk::restore(&mut plan, snapshot, &live);
+    if snapshot.gone.contains(&live.session_id) {
+        begin_again(&mut plan, &mut live, snapshot, context);
+    }
     live.source.clone_from(&source);
     if !live.client.is(&snapshot.client) {
         live.client = snapshot.client.clone();
@@ -65,13 +77,38 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if live.lineage.is_none() {
         live.lineage = lineage(&source, snapshot, &live);
     }
-    plan.put(crate::store::layout::Doc::live(&live.session_id), &live);
+    if source == "fork" && live.task.is_none() {
+        live.task = inherited_task(&live, snapshot);
+    }
+    plan.put(Doc::live(&live.session_id), &live);
     let own = std::iter::once(&live);
     let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
     let stay = others.filter(|other| !is_gone(other)).chain(own);
     desk::put_copies(&mut plan, snapshot, stay);
     plan.reply.context = recall::at_start(&source, &live, snapshot, context);
     plan
+}
+
+/// The session's client was killed and it goes on in another one: nothing of the old one runs any
+/// more, and the time in between does not count.
+fn begin_again(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot, context: &Context) {
+    let end = time::parse(&live.last_seen).unwrap_or(context.now);
+    for result in close::end_agents(live, snapshot, end) {
+        plan.put(Doc::result(&result.agent_id), &result);
+    }
+    let minutes = time::seconds_between(&live.started, &live.last_seen).unwrap_or(0) / 60;
+    live.earlier.minutes += minutes;
+    live.started = context.spelled();
+    live.calls.clear();
+}
+
+/// A fork takes the task over from a parent that has ended.
+fn inherited_task(live: &Live, snapshot: &Snapshot) -> Option<String> {
+    let parent = &live.lineage.as_ref()?.parent;
+    if snapshot.lives.contains_key(parent) {
+        return None;
+    }
+    snapshot.metrics.as_ref()?.find(parent)?.task
 }
 
 /// Live sessions of this machine whose client no longer runs, and silent ones of other machines.

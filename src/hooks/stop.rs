@@ -1,9 +1,10 @@
 //! Stop: the turn is over. `background_tasks` is the truth about what still runs.
 
+use crate::books::agent::ANSWERED;
 use crate::books::clip;
 use crate::books::live::Live;
 use crate::books::plural;
-use crate::books::result::{AgentResult, LOST};
+use crate::books::result::{AgentResult, LOST, SUCCESS};
 use crate::event::Event;
 use crate::facts::side_file;
 use crate::plan::Plan;
@@ -29,7 +30,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
                 asks.push(Ask::Result(id));
             }
         }
-        if api_failure(live).is_some() {
+        if !api_failures(live).is_empty() {
             asks.push(Ask::Errors);
         }
     }
@@ -52,8 +53,11 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         }
         synthesis::fold(&mut plan, &live, &ended, snapshot, context);
     }
-    if let (Some(target), Some(errors)) = (api_failure(&live), &snapshot.errors) {
-        desk::recover(&mut plan, &mut live, errors, &target);
+    if let Some(errors) = &snapshot.errors {
+        let targets = api_failures(&live);
+        if !targets.is_empty() {
+            desk::recover(&mut plan, &mut live, errors, &targets);
+        }
     }
     desk::put(&mut plan, snapshot, &live);
     plan
@@ -62,7 +66,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 /// Running agents that the client does not list: their SubagentStop never came.
 fn missing(event: &Event, live: &Live) -> Vec<String> {
     let Some(tasks) = event.background_tasks() else { return Vec::new() };
-    let listed = |id: &str| tasks.iter().any(|task| task.id == id);
+    let over = |status: &str| {
+        matches!(status, "completed" | "failed" | "killed" | "stopped" | "cancelled" | "error")
+    };
+    let listed = |id: &str| {
+        let task = tasks.iter().find(|task| task.id == id);
+        task.is_some_and(|task| !task.status.as_deref().is_some_and(over))
+    };
     let missing = live.agents.iter().filter(|agent| !listed(&agent.id));
     missing.map(|agent| agent.id.clone()).collect()
 }
@@ -84,7 +94,8 @@ fn end_missing(
             Some(result) => result.clone(),
             None if subagent_stop::take_back(live, &agent) => continue,
             None => {
-                let status = subagent_stop::how_it_ended(&id, snapshot).unwrap_or(LOST);
+                let otherwise = if agent.status == ANSWERED { SUCCESS } else { LOST };
+                let status = subagent_stop::how_it_ended(&id, snapshot).unwrap_or(otherwise);
                 AgentResult::of(agent, status, context.now)
             }
         };
@@ -111,9 +122,9 @@ fn name_tasks(event: &Event, live: &mut Live, context: &Context) {
     }
 }
 
-/// A failure of the API that this turn's end has made good.
-fn api_failure(live: &Live) -> Option<String> {
+/// Failures of the API that this turn's end has made good.
+fn api_failures(live: &Live) -> Vec<String> {
     let is_api =
         |target: &&String| target.strip_prefix(API).is_some_and(|rest| rest.starts_with(' '));
-    live.open_targets.iter().find(is_api).cloned()
+    live.open_targets.iter().filter(is_api).cloned().collect()
 }

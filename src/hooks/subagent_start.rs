@@ -35,6 +35,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             None => live.agents_spawned += 1,
         }
         let agent = agent(event, id, &live, earlier, context);
+        live.calls.retain(|call| call.agent_id != Some(agent.id.clone()));
         live.add_agent(agent);
         desk::seen(&mut live, context);
     }

@@ -19,7 +19,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     };
     let name = clip(name.trim_start_matches('/'), LONGEST_NAME);
     let mut live = desk::take(event, snapshot, context);
-    live.add_command(&name, event.prompt_id());
+    live.add_command(&name, event.prompt_id(), true);
     desk::seen(&mut live, context);
     let mut plan = Plan::because(format!("/{name}"));
     desk::put(&mut plan, snapshot, &live);

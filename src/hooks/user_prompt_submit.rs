@@ -36,12 +36,12 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             let synthesis = synthesis::of(&live, snapshot);
             plan.reply.context = tell::tell(&mut live, &synthesis);
         }
-    } else {
+    } else if !prompt.trim().is_empty() {
         // Calls that never became agents (denied, interrupted) end with their turn.
         live.calls.clear();
         live.task = Some(clip(&context.redact.text(&prompt), LONGEST_TASK));
         if let Some(command) = slash_command(&prompt) {
-            live.add_command(command, event.prompt_id());
+            live.add_command(command, event.prompt_id(), false);
             plan.outcome = format!("a prompt: /{command}");
         }
     }

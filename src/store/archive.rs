@@ -66,8 +66,48 @@ impl Store {
             }
             parked.remove(&file)?;
         }
+        self.unpark()?;
         self.wrote.push(format!("agents/results-archive/{name}"));
         self.prune_archive()
+    }
+
+    /// If the last synthesis has just gone, the newest parked one takes its place.
+    fn unpark(&mut self) -> Result<()> {
+        let gone = !self.find_room(Room::Results)?
+            || self.room(Room::Results)?.read("synthesis.json")?.is_none();
+        if !gone || !self.find_room(Room::Parked)? {
+            return Ok(());
+        }
+        let parked = self.room(Room::Parked)?;
+        let newest = parked.names()?.into_iter().max_by_key(|name| parked.modified(name));
+        if let Some(file) = newest {
+            self.make_room(Room::Results)?;
+            let parked = self.room(Room::Parked)?;
+            parked.rename(&file, self.room(Room::Results)?, "synthesis.json")?;
+        }
+        Ok(())
+    }
+
+    /// The way back: what a session left when it was closed is its own again. Its synthesis is
+    /// parked, because another session's may be in its place.
+    pub(super) fn restore_results(&mut self, session_id: &str) -> Result<()> {
+        let name = FileStem::of(session_id);
+        if !self.find_room(Room::ResultsArchive)? {
+            return Ok(());
+        }
+        let Some(from) = self.room(Room::ResultsArchive)?.sub(name.as_str())? else {
+            return Ok(());
+        };
+        self.make_room(Room::Results)?;
+        self.make_room(Room::Parked)?;
+        for file in from.names()? {
+            match file.as_str() {
+                "synthesis.json" => from.rename(&file, self.room(Room::Parked)?, &name.json())?,
+                _ => from.rename(&file, self.room(Room::Results)?, &file)?,
+            }
+        }
+        self.wrote.push(format!("-agents/results-archive/{name}"));
+        self.room(Room::ResultsArchive)?.remove_empty(name.as_str())
     }
 
     fn prune_archive(&mut self) -> Result<()> {

@@ -139,6 +139,11 @@ impl Store {
         }
     }
 
+    /// A file of another system in `.claude`, if it can be read.
+    pub fn beside_state(&self, name: &str) -> Option<Vec<u8>> {
+        self.claude.read(name).ok().flatten()
+    }
+
     /// The names of the documents in a room.
     pub fn names(&mut self, room: Room) -> Result<Vec<String>> {
         if self.find_room(room)? { self.room(room)?.names() } else { Ok(Vec::new()) }
@@ -151,6 +156,7 @@ impl Store {
                 Change::Put(doc, bytes) => self.put(doc, bytes)?,
                 Change::Remove(doc) => self.remove(doc)?,
                 Change::Archive(lines) => self.archive_metrics(lines)?,
+                Change::RestoreResults { session_id } => self.restore_results(session_id)?,
                 Change::ArchiveResults { session_id, alone } => {
                     self.archive_results(session_id, *alone)?;
                 }
