@@ -66,11 +66,13 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
         QUEUED => enqueue(&mut plan, &mut live, &record, place, snapshot, context),
         _ => Queued::Before,
     };
-    plan.put(Doc::Errors, &errors);
     desk::count_errors(&mut live, &errors);
     live.open_target(&record.target);
     desk::seen(&mut live, context);
+    // The session's record before the error's: an error that no success could recover is worse
+    // than a target that never failed.
     desk::put(&mut plan, snapshot, &live);
+    plan.put(Doc::Errors, &errors);
     plan.reply.context = advice(&record, &queued, context);
     // Once is enough; the same failure again changes nothing for the user.
     if record.status == ESCALATED && !was_escalated {
