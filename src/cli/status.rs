@@ -196,12 +196,12 @@ fn errors(errors: &Errors, now: time::Time) -> Vec<String> {
 fn earlier(metrics: &Metrics) -> Vec<String> {
     let lines = metrics.newest(EARLIER).into_iter().map(|entry| {
         format!(
-            "{}  {}  {} min, {} agents, {} errors, ended: {}",
+            "{}  {}  {} min, {}, {}, ended: {}",
             entry.date,
             entry.session_id,
             entry.duration_minutes,
-            entry.agents.spawned,
-            entry.errors.total,
+            plural(entry.agents.spawned as usize, "agent"),
+            plural(entry.errors.total as usize, "error"),
             entry.ended
         )
     });

@@ -1,8 +1,10 @@
 //! What an agent found, read out of its last message: a fenced JSON block if it gives one, else
-//! list items that carry an explicit severity mark. A word that merely contains "s3" is no mark.
+//! list items that carry an explicit severity mark.
 
 use crate::books::result::Finding;
 use crate::books::{clip, clip_block};
+use crate::facts::lists::{Section, items};
+use crate::facts::marks;
 use crate::facts::place::{file_and_line, is_file_name};
 use crate::facts::secrets::Redactor;
 use crate::facts::words::has_phrase;
@@ -69,7 +71,11 @@ fn stated(finding: &Object) -> Option<Finding> {
     let title = finding.word("title").or_else(|| finding.word("details"))?;
     let details = finding.word("details").unwrap_or_default();
     Some(Finding {
-        severity: finding.word("severity").and_then(|word| severity(&word)).unwrap_or("S3").into(),
+        severity: finding
+            .word("severity")
+            .and_then(|word| marks::severity(&word))
+            .unwrap_or("S3")
+            .into(),
         category: finding.word("category").unwrap_or_else(|| category(&title).to_owned()),
         title,
         details,
@@ -85,7 +91,7 @@ fn from_lists(message: &str) -> Found {
     for (section, item) in items(message) {
         if section == Section::Recommendations {
             found.recommendations.push(item);
-        } else if let Some((severity, text)) = take_mark(&item) {
+        } else if let Some((severity, text)) = marks::take(&item) {
             found.findings.push(described(severity, &text));
         }
     }
@@ -141,126 +147,6 @@ fn first_sentence(text: &str) -> &str {
         !abbreviation && (rest.is_empty() || rest.starts_with(char::is_whitespace))
     });
     end.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Section {
-    Other,
-    Recommendations,
-}
-
-/// The list items of a message with the section that they stand in, continuation lines joined.
-/// Code blocks are not read.
-fn items(message: &str) -> Vec<(Section, String)> {
-    let mut items: Vec<(Section, String)> = Vec::new();
-    let mut section = Section::Other;
-    let mut in_code = false;
-    let mut in_item = false;
-    for line in message.lines() {
-        let trimmed = line.trim();
-        if trimmed.starts_with("```") {
-            in_code = !in_code;
-        } else if in_code {
-        } else if let Some(heading) = heading(trimmed) {
-            let recommends =
-                has_phrase(heading, "recommendations") || has_phrase(heading, "recommendation");
-            section = if recommends { Section::Recommendations } else { Section::Other };
-            in_item = false;
-        } else if let Some(text) = list_item(trimmed) {
-            let nested = line.starts_with([' ', '\t']) && in_item && take_mark(text).is_none();
-            match items.last_mut().filter(|_| nested && section == Section::Other) {
-                Some((_, item)) => {
-                    item.push('\n');
-                    item.push_str(text);
-                }
-                None => items.push((section, text.to_owned())),
-            }
-            in_item = true;
-        } else if trimmed.is_empty() || !line.starts_with([' ', '\t']) {
-            in_item = false;
-        } else if in_item && let Some((_, item)) = items.last_mut() {
-            item.push('\n');
-            item.push_str(trimmed);
-        }
-    }
-    items
-}
-
-/// `## Findings`, `**Findings**` or `Findings:` alone on a line.
-fn heading(line: &str) -> Option<&str> {
-    if line.starts_with('#') {
-        return Some(line.trim_start_matches('#').trim());
-    }
-    let bold =
-        line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
-    let short = |text: &&str| text.split_whitespace().count() <= 4 && list_item(text).is_none();
-    bold.or_else(|| line.strip_suffix(':')).filter(short)
-}
-
-fn list_item(line: &str) -> Option<&str> {
-    let bullet = ["- ", "* ", "+ ", "• "].iter().find_map(|mark| line.strip_prefix(mark));
-    bullet.map(str::trim).or_else(|| {
-        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-        let rest = line.get(digits..).filter(|_| (1..=3).contains(&digits))?;
-        rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")).map(str::trim)
-    })
-}
-
-/// The severity mark of an item and the item without it: bracketed anywhere, or bold or before a
-/// colon at the beginning.
-fn take_mark(item: &str) -> Option<(&'static str, String)> {
-    leading(item).or_else(|| bracketed(item))
-}
-
-fn leading(item: &str) -> Option<(&'static str, String)> {
-    let item = item.trim_start_matches(|c: char| !c.is_ascii() || c == ' ');
-    let plain = item.trim_start_matches(['*', '_', '`', '[', '(', ' ']);
-    let decorated = plain.len() < item.len();
-    let length = plain.bytes().take_while(u8::is_ascii_alphanumeric).count();
-    let severity = severity(plain.get(..length)?)?;
-    let rest = plain.get(length..)?;
-    let rest = [" severity", " priority"].iter().find_map(|w| rest.strip_prefix(w)).unwrap_or(rest);
-    let text = rest.trim_start_matches(['*', '_', '`', ']', ')', ':', ' ', '-', '–', '—', '|']);
-    let closed = rest.starts_with(['*', '_', '`', ']', ')']) && decorated;
-    let colon = rest.starts_with(':');
-    // A whole bold line, as in `**S1 – Missing limit**`.
-    let dashed = item.starts_with("**") && rest.trim_start().starts_with(['-', '–', '—', '|']);
-    (closed || colon || dashed).then(|| (severity, text.trim_end_matches("**").to_owned()))
-}
-
-fn bracketed(item: &str) -> Option<(&'static str, String)> {
-    for (open, close) in [("[", "]"), ("(", ")"), ("**", "**")] {
-        let mut from = 0;
-        while let Some(at) = item.get(from..).and_then(|rest| rest.find(open)) {
-            let at = from + at;
-            let inside = item.get(at + open.len()..)?;
-            if let Some(end) = inside.find(close)
-                && let Some(severity) =
-                    inside.get(..end).map(|word| word.trim_matches('*')).and_then(severity)
-            {
-                let before = item.get(..at)?.trim_end_matches([' ', '*', '-', '–', '—']);
-                let after = inside.get(end + close.len()..)?.trim_start_matches('*');
-                return Some((severity, format!("{before}{after}")));
-            }
-            from = at + open.len();
-        }
-    }
-    None
-}
-
-/// `S1`, `P1`, `High` and the like as the seed's S0–S3.
-fn severity(word: &str) -> Option<&'static str> {
-    Some(match word {
-        "S0" | "P0" => "S0",
-        "S1" | "P1" => "S1",
-        "S2" | "P2" => "S2",
-        "S3" | "P3" => "S3",
-        word if word.eq_ignore_ascii_case("critical") => "S0",
-        word if word.eq_ignore_ascii_case("high") => "S1",
-        word if word.eq_ignore_ascii_case("medium") => "S2",
-        word if word.eq_ignore_ascii_case("low") => "S3",
-        _ => return None,
-    })
 }
 
 const CATEGORIES: [(&str, &[&str]); 5] = [

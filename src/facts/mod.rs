@@ -7,6 +7,8 @@ pub mod command;
 pub mod files;
 pub mod findings;
 pub mod git;
+pub mod lists;
+pub mod marks;
 pub mod place;
 pub mod retry;
 pub mod secrets;

@@ -47,7 +47,7 @@ def shapes(seed=1):
         one("AWS key id", "aws AKIA{} ok", word(16, upper)),
         one("AWS secret key", "AWS_SECRET_ACCESS_KEY={}", word(40)),
         one("Google API key", "AIza{}", word(35)),
-        one("npm token", "//registry.npmjs.org/:_authToken=npm_{}", word(36)),
+        one("npm token", "//registry.example.com/:_authToken=npm_{}", word(36)),
         one("PyPI token", "pypi-{}", word(60)),
         one("Stripe key", "sk_live_{}", word(24)),
         one("Hugging Face token", "hf_{}", word(34)),
