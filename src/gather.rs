@@ -51,7 +51,12 @@ pub fn answer(
         Ask::Result(id) => {
             if !snapshot.results.contains_key(id) {
                 let doc = Doc::result(id);
-                let result = store.load(&doc, |bytes| agent_result(&doc, bytes))?;
+                let mut result = store.load(&doc, |bytes| agent_result(&doc, bytes))?;
+                // Events may come after their session was closed.
+                if result.is_none() && !snapshot.lives.contains_key(&event.session_id) {
+                    let bytes = store.archived_result(&event.session_id, id)?;
+                    result = bytes.and_then(|bytes| agent_result(&doc, &bytes).ok());
+                }
                 snapshot.results.extend(result.map(|result| (id.clone(), result)));
             }
         }

@@ -71,6 +71,18 @@ impl Store {
         self.prune_archive()
     }
 
+    /// A result that a closed session has left.
+    pub fn archived_result(&mut self, session_id: &str, agent_id: &str) -> Result<Option<Vec<u8>>> {
+        if !self.find_room(Room::ResultsArchive)? {
+            return Ok(None);
+        }
+        let session = FileStem::of(session_id);
+        match self.room(Room::ResultsArchive)?.sub(session.as_str())? {
+            Some(archive) => archive.read(&Doc::result(agent_id).file()),
+            None => Ok(None),
+        }
+    }
+
     /// If the last synthesis has just gone, the newest parked one takes its place.
     fn unpark(&mut self) -> Result<()> {
         let gone = !self.find_room(Room::Results)?
