@@ -99,7 +99,7 @@ fn handle(
     write_log(process, event, store.state(), &store.wrote, &outcome, lines, true);
     match settled {
         Ok((reply, _)) => Ok(reply.render(event.kind)),
-        Err(error) => Err(keep_after(error, bytes, &store, process, &root)),
+        Err(error) => Err(keep_after(error, bytes, &store, &context, process)),
     }
 }
 
@@ -252,11 +252,16 @@ fn redacted(bytes: &[u8], redact: &Redactor) -> Option<Box<RawValue>> {
 }
 
 /// An event that could not be settled is kept where somebody can find it.
-fn keep_after(error: Error, bytes: &[u8], store: &Store, process: &Process, root: &Path) -> Error {
-    let redact = Redactor::new(&store.settings.redact);
-    match rejected::keep(store.state(), bytes, &redact, process.now(), process.pid()) {
+fn keep_after(
+    error: Error,
+    bytes: &[u8],
+    store: &Store,
+    context: &Context,
+    process: &Process,
+) -> Error {
+    match rejected::keep(store.state(), bytes, &context.redact, process.now(), process.pid()) {
         Ok(kept) => {
-            let kept = kept.strip_prefix(root).map(Path::to_owned).unwrap_or(kept);
+            let kept = kept.strip_prefix(&context.root).map(Path::to_owned).unwrap_or(kept);
             Error::Payload { why: error.to_string(), kept: Some(kept) }
         }
         Err(_) => error,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::books::active::Active;
 use crate::books::backup::Kept;
 use crate::books::cleared::Cleared;
+use crate::books::clip;
 use crate::books::errors::Errors;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
@@ -116,6 +117,8 @@ impl Snapshot {
     }
 }
 
+const LONGEST_TASK: usize = 200;
+
 /// What a decision may depend on beside event and documents.
 pub struct Context {
     pub now: Time,
@@ -129,6 +132,11 @@ pub struct Context {
 impl Context {
     pub fn spelled(&self) -> String {
         time::spell(self.now)
+    }
+
+    /// A task's text as the books have it: redacted, short, on one line.
+    pub fn task(&self, text: &str) -> String {
+        clip(&self.redact.text(text), LONGEST_TASK)
     }
 
     /// A path as the project sees it.

@@ -8,11 +8,31 @@ use crate::books::live::Live;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::result::{AgentResult, LOST};
 use crate::plan::{Change, Plan};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Ask, Snapshot};
 use crate::store::layout::Doc;
 use crate::time::Time;
 
 use super::{desk, subagent_stop};
+
+/// What has to be seen to close a session.
+pub fn asks(live: &Live) -> Vec<Ask> {
+    let mut asks = vec![Ask::Errors, Ask::Queue];
+    asks.extend(live.worked.then_some(Ask::Metrics));
+    asks.extend(cost(live));
+    asks.extend(results(live));
+    asks
+}
+
+/// The results that its running agents may have left already.
+pub fn results(live: &Live) -> impl Iterator<Item = Ask> {
+    live.agents.iter().map(|agent| Ask::Result(agent.id.clone()))
+}
+
+/// What a session cost is in its transcript; a session that did nothing cost nothing.
+fn cost(live: &Live) -> Option<Ask> {
+    let transcript = live.transcript_path.as_ref().filter(|_| live.worked)?;
+    Some(Ask::Cost { session_id: live.session_id.clone(), transcript: transcript.into() })
+}
 
 /// Closes one session or several, in one go.
 pub struct Closing {

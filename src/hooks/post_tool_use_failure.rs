@@ -12,7 +12,7 @@ use crate::facts::{classify, place, retry, target};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
-use crate::time;
+use crate::time::{self, Time};
 
 use super::desk;
 
@@ -102,8 +102,9 @@ fn failure(event: &Event, context: &Context) -> Failure {
     let message = event.text("error").unwrap_or_default();
     let tool = event.tool_name();
     let input = event.tool_input();
+    let class = class(event);
     Failure {
-        class: class(event),
+        class,
         target: target::of(&tool, &input, &context.root, &context.redact),
         tool,
         message: clip_block(&context.redact.text(&message), LONGEST_MESSAGE),
@@ -111,11 +112,13 @@ fn failure(event: &Event, context: &Context) -> Failure {
         session_id: event.session_id.clone(),
         agent_id: event.agent_id.clone(),
         tool_use_id: event.text("tool_use_id"),
-        not_before: match class(event) {
-            Class::RateLimit => retry::at(&message, context.now),
-            _ => None,
-        },
+        not_before: not_before(class, &message, context),
     }
+}
+
+/// Only a rate limit's message says when a retry makes sense.
+pub fn not_before(class: Class, message: &str, context: &Context) -> Option<Time> {
+    if class == Class::RateLimit { retry::at(message, context.now) } else { None }
 }
 
 /// Whether a syntax error is in the work queue.

@@ -2,15 +2,11 @@
 //! the call answers, so it is kept as a call, not as an agent's task.
 
 use crate::books::agent::Call;
-use crate::books::clip;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
 use super::desk;
-
-/// Longest task text in the books.
-pub const LONGEST_TASK: usize = 200;
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     if event.is_agent_tool() { desk::asks(event, snapshot) } else { Vec::new() }
@@ -37,5 +33,5 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 /// The description of an `Agent` call.
 pub fn task(event: &Event, context: &Context) -> Option<String> {
     let description = event.tool_input().word("description")?;
-    Some(clip(&context.redact.text(&description), LONGEST_TASK))
+    Some(context.task(&description))
 }

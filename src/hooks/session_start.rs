@@ -11,7 +11,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::close::{self, Closing};
-use super::{desk, recall, session_end, synthesis};
+use super::{desk, recall, synthesis};
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
@@ -34,12 +34,10 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     }
     if let Some(live) = snapshot.own(event).filter(|live| snapshot.gone.contains(&live.session_id))
     {
-        asks.extend(live.agents.iter().map(|agent| Ask::Result(agent.id.clone())));
+        asks.extend(close::results(live));
     }
     for live in abandoned(event, snapshot, context) {
-        asks.extend([Ask::Metrics, Ask::Errors]);
-        asks.extend(session_end::cost(live));
-        asks.extend(live.agents.iter().map(|agent| Ask::Result(agent.id.clone())));
+        asks.extend(close::asks(live));
     }
     asks
 }

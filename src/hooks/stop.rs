@@ -1,7 +1,6 @@
 //! Stop: the turn is over. `background_tasks` is the truth about what still runs.
 
 use crate::books::agent::ANSWERED;
-use crate::books::clip;
 use crate::books::live::Live;
 use crate::books::plural;
 use crate::books::result::{AgentResult, LOST, SUCCESS};
@@ -9,9 +8,7 @@ use crate::event::Event;
 use crate::facts::side_file;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
 
-use super::pre_tool_use::LONGEST_TASK;
 use super::stop_failure::API;
 use super::{desk, subagent_stop, synthesis};
 
@@ -48,10 +45,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let ended = end_missing(event, &mut live, snapshot, context);
     if !ended.is_empty() {
         plan.outcome = format!("the turn is over, {} had gone", plural(ended.len(), "agent"));
-        for result in &ended {
-            plan.put(Doc::result(&result.agent_id), result);
-        }
-        synthesis::fold(&mut plan, &live, &ended, snapshot, context);
+        subagent_stop::end(&mut plan, &mut live, &ended, snapshot, context);
     }
     if let Some(errors) = &snapshot.errors {
         let targets = api_failures(&live);
@@ -99,7 +93,6 @@ fn end_missing(
                 AgentResult::of(agent, status, context.now)
             }
         };
-        subagent_stop::count(live, &result);
         ended.push(result);
     }
     ended
@@ -116,7 +109,7 @@ fn name_tasks(event: &Event, live: &mut Live, context: &Context) {
         if let (Some(agent), Some(text)) = (live.agent_mut(&task.id), task.description)
             && agent.task.is_none()
         {
-            agent.task = Some(clip(&context.redact.text(&text), LONGEST_TASK));
+            agent.task = Some(context.task(&text));
             agent.background = Some(true);
         }
     }

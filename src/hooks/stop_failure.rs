@@ -6,12 +6,11 @@ use crate::books::errors::{Class, Failure};
 use crate::books::result::{AgentResult, FAILED};
 use crate::books::{clip, clip_block};
 use crate::event::Event;
-use crate::facts::{classify, retry};
+use crate::facts::classify;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, COPIES, Context, Snapshot};
-use crate::store::layout::Doc;
 
-use super::post_tool_use_failure::{LONGEST_MESSAGE, record};
+use super::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
 use super::{desk, subagent_stop, synthesis};
 
 const LONGEST_NAME: usize = 80;
@@ -22,16 +21,16 @@ pub const API: &str = "API";
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Live];
     match &event.agent_id {
-        None => asks.extend(desk::asks_with_copies(event, snapshot)),
-        Some(id) if runs(event, id, snapshot) => {
+        None => {
+            asks.extend(desk::asks_with_copies(event, snapshot));
+            asks.push(Ask::Errors);
+        }
+        Some(id) if subagent_stop::runs(event, id, snapshot) => {
             asks.extend(COPIES);
             asks.extend(synthesis::asks(snapshot.own(event), snapshot));
             asks.extend(subagent_stop::side_file_of(event, id));
         }
         Some(_) => {}
-    }
-    if event.agent_id.is_none() {
-        asks.push(Ask::Errors);
     }
     asks
 }
@@ -61,10 +60,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         agent_id: None,
         // The turn is what failed; a repeated report of the same turn is the same failure.
         tool_use_id: event.prompt_id(),
-        not_before: match class {
-            Class::RateLimit => retry::at(&message, context.now),
-            _ => None,
-        },
+        not_before: not_before(class, &message, context),
     };
     let mut plan = record(failure, live, snapshot, context);
     plan.reply.context = None;
@@ -74,13 +70,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     plan
 }
 
-fn runs(event: &Event, agent_id: &str, snapshot: &Snapshot) -> bool {
-    snapshot.own(event).is_some_and(|live| live.agent(agent_id).is_some())
-}
-
 /// An API error has ended a subagent; its SubagentStop will not come.
 fn agent_failed(event: &Event, id: &str, snapshot: &Snapshot, context: &Context) -> Plan {
-    if !runs(event, id, snapshot) {
+    if !subagent_stop::runs(event, id, snapshot) {
         return Plan::because("a subagent that is not in the books");
     }
     let mut plan = Plan::because(format!("agent {id} ended: {FAILED}"));
@@ -88,9 +80,7 @@ fn agent_failed(event: &Event, id: &str, snapshot: &Snapshot, context: &Context)
     let mut agent = live.take_agent(id).unwrap_or_default();
     subagent_stop::identify(&mut agent, snapshot, context);
     let result = AgentResult::of(agent, FAILED, context.now);
-    subagent_stop::count(&mut live, &result);
-    plan.put(Doc::result(id), &result);
-    synthesis::fold(&mut plan, &live, &[result], snapshot, context);
+    subagent_stop::end(&mut plan, &mut live, &[result], snapshot, context);
     desk::put(&mut plan, snapshot, &live);
     plan
 }

@@ -1,6 +1,7 @@
 //! SubagentStart: an agent runs. Its task is not in the payload; see `PostToolUse`.
 
 use crate::books::agent::{Agent, RUNNING};
+use crate::books::live::Live;
 use crate::books::result::AgentResult;
 use crate::event::Event;
 use crate::plan::Plan;
@@ -51,7 +52,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 pub fn agent(
     event: &Event,
     id: String,
-    live: &crate::books::live::Live,
+    live: &Live,
     earlier: Option<&AgentResult>,
     context: &Context,
 ) -> Agent {
@@ -78,7 +79,7 @@ pub fn agent(
 }
 
 /// The agent had ended and runs again: it is counted when it ends the next time.
-fn uncount(live: &mut crate::books::live::Live, earlier: &AgentResult) {
+fn uncount(live: &mut Live, earlier: &AgentResult) {
     let count = match earlier.succeeded() {
         true => &mut live.agents_completed,
         false => &mut live.agents_failed,

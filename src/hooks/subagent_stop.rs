@@ -2,15 +2,14 @@
 
 use crate::books::agent::{Agent, ENDING};
 use crate::books::live::Live;
+use crate::books::plural;
 use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
-use crate::books::{clip, plural};
 use crate::event::Event;
 use crate::facts::{findings, side_file};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 
-use super::pre_tool_use::LONGEST_TASK;
 use super::{desk, subagent_start, synthesis};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
@@ -51,12 +50,31 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         result.status,
         plural(result.findings.len(), "finding")
     );
-    count(&mut live, &result);
     desk::seen(&mut live, context);
-    plan.put(Doc::result(&result.agent_id), &result);
-    synthesis::fold(&mut plan, &live, &[result], snapshot, context);
+    end(&mut plan, &mut live, &[result], snapshot, context);
     desk::put(&mut plan, snapshot, &live);
     plan
+}
+
+/// Writes down how agents ended: their results, the session's counts, the synthesis. The record
+/// itself is put by the caller, last.
+pub fn end(
+    plan: &mut Plan,
+    live: &mut Live,
+    results: &[AgentResult],
+    snapshot: &Snapshot,
+    context: &Context,
+) {
+    for result in results {
+        count(live, result);
+        plan.put(Doc::result(&result.agent_id), result);
+    }
+    synthesis::fold(plan, live, results, snapshot, context);
+}
+
+/// Whether the books have this agent as running.
+pub fn runs(event: &Event, agent_id: &str, snapshot: &Snapshot) -> bool {
+    snapshot.own(event).is_some_and(|live| live.agent(agent_id).is_some())
 }
 
 /// The result that an agent's present run has already left.
@@ -86,9 +104,8 @@ pub fn count(live: &mut Live, result: &AgentResult) {
 
 fn reason_to_skip(event: &Event, snapshot: &Snapshot) -> Option<&'static str> {
     let id = event.agent_id.as_deref().unwrap_or_default();
-    let runs = snapshot.own(event).is_some_and(|live| live.agent(id).is_some());
     let ended = snapshot.results.get(id).is_some_and(|was| was.session_id == event.session_id);
-    match (runs, ended) {
+    match (runs(event, id, snapshot), ended) {
         (true, _) => None,
         (false, true) => Some("the agent had ended already"),
         (false, false) if event.text("agent_type").is_none() => {
@@ -109,7 +126,7 @@ fn result(
     let listed = event.background_tasks().unwrap_or_default();
     let listed = listed.into_iter().find(|task| task.id == agent.id);
     if let (None, Some(task)) = (&agent.task, listed.and_then(|task| task.description)) {
-        agent.task = Some(clip(&context.redact.text(&task), LONGEST_TASK));
+        agent.task = Some(context.task(&task));
     }
     identify(&mut agent, snapshot, context);
     if agent.kind.is_empty() {
@@ -118,10 +135,8 @@ fn result(
 
     let message = event.text("last_assistant_message");
     let work = snapshot.works.get(&agent.id).cloned().unwrap_or_default();
-    let status = match &message {
-        None => how_it_ended(&agent.id, snapshot).unwrap_or(INTERRUPTED),
-        Some(_) => how_it_ended(&agent.id, snapshot).unwrap_or(SUCCESS),
-    };
+    let otherwise = if message.is_some() { SUCCESS } else { INTERRUPTED };
+    let status = how_it_ended(&agent.id, snapshot).unwrap_or(otherwise);
     let found = findings::read(&message.unwrap_or_default(), &context.redact);
     let mut result = AgentResult::of(agent, status, context.now);
     result.files_analyzed = found.files;
@@ -148,7 +163,7 @@ pub fn side_file_of(event: &Event, agent_id: &str) -> Option<Ask> {
 pub fn identify(agent: &mut Agent, snapshot: &Snapshot, context: &Context) {
     let Some(side) = snapshot.side_files.get(&agent.id) else { return };
     if let (None, Some(task)) = (&agent.task, &side.description) {
-        agent.task = Some(clip(&context.redact.text(task), LONGEST_TASK));
+        agent.task = Some(context.task(task));
     }
     agent.tool_use_id = agent.tool_use_id.take().or_else(|| side.tool_use_id.clone());
     agent.background = agent.background.or(side.background);

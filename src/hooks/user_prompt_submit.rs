@@ -1,12 +1,10 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
-use crate::books::clip;
 use crate::books::live::Lineage;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
-use super::pre_tool_use::LONGEST_TASK;
 use super::{desk, session_start, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
@@ -39,7 +37,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     } else if !prompt.trim().is_empty() {
         // Calls that never became agents (denied, interrupted) end with their turn.
         live.calls.clear();
-        live.task = Some(clip(&context.redact.text(&prompt), LONGEST_TASK));
+        live.task = Some(context.task(&prompt));
         if let Some(command) = slash_command(&prompt) {
             live.add_command(command, event.prompt_id(), false);
             plan.outcome = format!("a prompt: /{command}");
