@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -188,6 +189,18 @@ def turn_end(project: Project, transcript: Path) -> Contestant:
               "background_tasks": []}
     return project.hook("Stop", lambda n: fields, "the turn is over", 2,
                         before=lambda n: project.make_silent())
+
+
+def loop_turn(project: Project, transcript: Path) -> Contestant:
+    """A turn of a loop that goes on: the branch's state, which is synced, and the session's record."""
+    command = [project.argv[0], "-C", str(project.root), "branch", "loop", "start", "Make all tests pass",
+               "--max", "1000000000", "--session", MAIN]
+    subprocess.run(command, env=project.env, check=True, capture_output=True)
+    fields = {"transcript_path": str(transcript), "last_assistant_message": "Not yet.",
+              "background_tasks": [], "stop_hook_active": True}
+    tool = {"tool_name": "Read", "tool_input": {"file_path": "x"}, "tool_response": {}, "tool_use_id": "t"}
+    return project.hook("Stop", lambda n: fields, "blocked", 2,
+                        before=lambda n: project.send("PostToolUse", **tool))
 
 
 def compaction(project: Project, transcript: Path) -> Contestant:

@@ -86,6 +86,7 @@ class Bench:
     def durable(self) -> list[Row]:
         """What is synced: apart from the rest, which a sync would disturb."""
         floor, fresh, ending = self.floor(), self.fresh, self.project("ending")
+        looping = self.project("looping")
         fresh.send("PreCompact", trigger="auto")
         backup_limits = self.limits("PreCompact", fresh, 1)
         ending.send("SessionEnd", reason="other")
@@ -102,6 +103,8 @@ class Bench:
             Row("floor, between syncs", floor),
             *backup_limits,
             Row("one durable document (PreCompact backup)", books.compaction(fresh, self.small),
+                [Ratio("floor", [floor], 2.5), to(backup_limits)]),
+            Row("one durable document (Stop of a running loop)", books.loop_turn(looping, self.small),
                 [Ratio("floor", [floor], 2.5), to(backup_limits)]),
             *end_limits,
             Row("SessionEnd", end, [Ratio("floor", [floor], 4), to(end_limits)]),

@@ -10,6 +10,10 @@ pub enum Error {
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     /// A place that has to be a plain directory or file of ours is something else.
     Planted { path: PathBuf, is: &'static str },
+    /// Somebody else holds the lock, for longer than a command waits.
+    Busy,
+    /// A schema of ours has a keyword that the checker does not know. Tests see to it that none has.
+    Schema { name: &'static str, why: String },
     /// The payload cannot be used; where it was kept, if it was.
     Payload { why: String, kept: Option<PathBuf> },
 }
@@ -33,6 +37,8 @@ impl fmt::Display for Error {
             Self::Planted { path, is } => {
                 write!(f, "refusing to write through {}: it is {is}", path.display())
             }
+            Self::Busy => write!(f, "the books are in use by another process"),
+            Self::Schema { name, why } => write!(f, "the schema {name} cannot be used: {why}"),
             Self::Payload { why, kept: Some(path) } => {
                 write!(f, "{why}; the payload is kept in {}", path.display())
             }

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::books::backup::Kept;
+use crate::books::branch::BranchState;
 use crate::books::clip;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
@@ -11,6 +12,7 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
 use crate::facts::{client, side_file, transcript};
+use crate::id::BranchKey;
 use crate::json::Object;
 use crate::process::Process;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -65,6 +67,10 @@ pub fn answer(
         Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
         Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
+        Ask::Branch => {
+            let driven = snapshot.own(event).and_then(|live| live.loop_branch.clone());
+            snapshot.branch = branch(store, driven.as_deref(), context)?;
+        }
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
             let bytes = store.beside_state("autonomous-loop.json");
@@ -107,13 +113,39 @@ pub fn answer(
     Ok(())
 }
 
+/// A branch's state: of the folder that is named, else of the branch that is checked out. Where no
+/// branch has a state, nobody asks git.
+fn branch(
+    store: &mut Store,
+    named: Option<&str>,
+    context: &Context,
+) -> Result<Option<(BranchKey, BranchState)>> {
+    if !store.has_branches()? {
+        return Ok(None);
+    }
+    let key = match named.and_then(BranchKey::known) {
+        Some(key) => key,
+        None => store.branch_key(&git::branch_name(&git::read(context.root.as_ref())))?,
+    };
+    let state = store.load(&Doc::Branch(key.clone()), json)?;
+    Ok(state.map(|state| (key, state)))
+}
+
+/// The live records and their copies, for a command that changes them.
+pub fn copies(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
+    all_live(snapshot, store)?;
+    snapshot.active = store.load(&Doc::Active, json)?;
+    snapshot.current = store.load(&Doc::Current, json)?;
+    Ok(())
+}
+
 /// A document that is a JSON object of this type.
 pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> std::result::Result<T, String> {
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
 /// A live record that is in its own file: another id in it would lead its changes elsewhere.
-fn live_record(doc: &Doc, bytes: &[u8]) -> std::result::Result<Live, String> {
+pub fn live_record(doc: &Doc, bytes: &[u8]) -> std::result::Result<Live, String> {
     let live: Live = json(bytes)?;
     match Doc::live(&live.session_id) == *doc {
         true => Ok(live),
@@ -121,7 +153,7 @@ fn live_record(doc: &Doc, bytes: &[u8]) -> std::result::Result<Live, String> {
     }
 }
 
-fn agent_result(doc: &Doc, bytes: &[u8]) -> std::result::Result<AgentResult, String> {
+pub fn agent_result(doc: &Doc, bytes: &[u8]) -> std::result::Result<AgentResult, String> {
     let result: AgentResult = json(bytes)?;
     match Doc::result(&result.agent_id) == *doc {
         true => Ok(result),
@@ -129,11 +161,11 @@ fn agent_result(doc: &Doc, bytes: &[u8]) -> std::result::Result<AgentResult, Str
     }
 }
 
-fn text(bytes: &[u8]) -> std::result::Result<String, String> {
+pub fn text(bytes: &[u8]) -> std::result::Result<String, String> {
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-pub fn all_live(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
+fn all_live(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
     let known: Vec<Doc> = snapshot.lives.keys().map(|id| Doc::live(id)).collect();
     for stem in stems(store, Room::Live)? {
         let doc = Doc::Live(stem);

@@ -1,9 +1,10 @@
 //! The hook path: one payload in, the books settled, at most one reply out.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+mod kept;
+mod waiting;
 
-use serde_json::value::RawValue;
+use std::path::Path;
+
 use tracing::debug;
 
 use crate::Outcome;
@@ -15,7 +16,7 @@ use crate::event::{self, Event, Kind, Parsed};
 use crate::facts::secrets::Redactor;
 use crate::gather::{self, Moment};
 use crate::hooks;
-use crate::json;
+use crate::loops::governor::CLIENTS_CAP;
 use crate::plan::{Change, Plan};
 use crate::process::Process;
 use crate::process::stdin::{self, Payload};
@@ -25,13 +26,14 @@ use crate::snapshot::{Context, Snapshot};
 use crate::store::dir::Dir;
 use crate::store::layout::Doc;
 use crate::store::log::{self, Line};
-use crate::store::spool::{self, Entry};
-use crate::store::{Opened, Store, home, rejected};
+use crate::store::{Opened, Store};
+
 use crate::time;
 use crate::trace::{self, Lines};
+use kept::{keep_after, record, reject};
+use waiting::{Played, play_spool, put_aside};
 
-/// How long an event may spend on playing others that came before it.
-const SPOOL_BUDGET: Duration = Duration::from_millis(300);
+pub use waiting::{keep_remarks, locked_store};
 
 pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
     let payload = stdin::read();
@@ -71,10 +73,12 @@ fn handle(
     let bytes = match payload {
         Payload::Whole(bytes) | Payload::Refused(bytes, _) => bytes,
     };
-    let mut store = match Store::open(&root, process.home().as_deref(), now)? {
+    let books = root::of_books(process, &root);
+    let mut store = match Store::open(&books, process.home().as_deref(), now)? {
         Opened::Locked(store) => store,
         Opened::Busy(state, settings) => {
             let context = context(process, event, &root, &settings);
+            record(process, event, bytes, &state, &context);
             let kept = put_aside(process, bytes, &state, &context);
             let outcome = kept
                 .as_ref()
@@ -85,6 +89,7 @@ fn handle(
     };
     debug!("locked");
     let context = context(process, event, &root, &store.settings);
+    record(process, event, bytes, store.state(), &context);
     let settled = match play_spool(process, &mut store, &root) {
         Ok(Played::All) => settle(process, event, &mut store, &context, None),
         // Order matters: this event has to wait for those that still wait.
@@ -170,132 +175,6 @@ fn notify(
     Ok(())
 }
 
-enum Played {
-    All,
-    /// Time was up before all was played.
-    Some,
-}
-
-fn play_spool(process: &Process, store: &mut Store, root: &Path) -> Result<Played> {
-    let Some((room, names)) = spool::waiting(store.state(), process.now().timestamp())? else {
-        return Ok(Played::All);
-    };
-    let begun = process.elapsed();
-    for name in names {
-        if process.elapsed().saturating_sub(begun) > SPOOL_BUDGET {
-            return Ok(Played::Some);
-        }
-        let bytes = room.read(&name)?.unwrap_or_default();
-        if let Err(why) = play(process, store, root, &bytes)? {
-            let redact = Redactor::new(&store.settings.redact);
-            let kept =
-                rejected::keep(store.state(), &bytes, &redact, process.now(), process.pid())?;
-            let text = format!(
-                "HookKeeper: an event that had waited could not be used ({why}); it is in {}.",
-                kept.display()
-            );
-            store.remarks.push((format!("rejected/{name}"), text));
-        }
-        room.remove(&name)?;
-    }
-    spool::close(store.state())?;
-    store.forget(process.now());
-    Ok(Played::All)
-}
-
-/// Plays one event that waited. The inner error says why it cannot be used at all.
-fn play(
-    process: &Process,
-    store: &mut Store,
-    root: &Path,
-    bytes: &[u8],
-) -> Result<std::result::Result<(), String>> {
-    let entry: Entry = match serde_json::from_slice(bytes) {
-        Ok(entry) => entry,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
-    let event = match event::parse(entry.payload.get().as_bytes(), None) {
-        Ok(Parsed::Event(event)) => event,
-        Ok(Parsed::Foreign(_)) => return Ok(Ok(())),
-        Err(why) => return Ok(Err(why)),
-    };
-    let mut context = context(process, &event, root, &store.settings);
-    context.now = time::parse(&entry.time).unwrap_or(context.now);
-    store.forget(context.now);
-    let moment = Moment { client: entry.client, git: entry.git };
-    match settle(process, &event, store, &context, Some(&moment)) {
-        Ok(_) => Ok(Ok(())),
-        // A disk that is full now may have room later: the event stays where it is.
-        Err(error @ Error::Io { .. }) => Err(error),
-        Err(error) => Ok(Err(error.to_string())),
-    }
-}
-
-fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {
-    let Moment { client, git } = Moment::now(process, context);
-    let payload = redacted(bytes, &context.redact).ok_or_else(|| Error::Payload {
-        why: "the lock is held and the payload cannot be spooled".into(),
-        kept: None,
-    })?;
-    let time = time::spell_millis(context.now);
-    // Nanoseconds, then the process: in order of time, and never the same name twice.
-    let nanos = context.now.timestamp_nanos_opt().unwrap_or_default();
-    let name = format!("{nanos:020}-{}.json", process.pid());
-    spool::put(state, &Entry { time, client, git, payload }, &name)
-}
-
-/// The payload with every text in it redacted, keys and structure as they were.
-fn redacted(bytes: &[u8], redact: &Redactor) -> Option<Box<RawValue>> {
-    let text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').trim();
-    let text = json::map_strings(text, |key, text| redact.field(key, text));
-    RawValue::from_string(text).ok()
-}
-
-/// An event that could not be settled is kept where somebody can find it.
-fn keep_after(
-    error: Error,
-    bytes: &[u8],
-    store: &Store,
-    context: &Context,
-    process: &Process,
-) -> Error {
-    match rejected::keep(store.state(), bytes, &context.redact, process.now(), process.pid()) {
-        Ok(kept) => {
-            let kept = kept.strip_prefix(&context.root).map(Path::to_owned).unwrap_or(kept);
-            Error::Payload { why: error.to_string(), kept: Some(kept) }
-        }
-        Err(_) => error,
-    }
-}
-
-/// Keeps a payload that cannot be used, and says so.
-fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
-    let kept = || -> Option<PathBuf> {
-        let root = root::for_hook(process, None)?;
-        let (claude, state) = home::open(&root, process.home().as_deref()).ok()?;
-        home::hide(&state).ok()?;
-        let now = process.now();
-        let outcome = format!("rejected: {why}");
-        let line = Line {
-            time: &time::spell_millis(now),
-            event: "",
-            session: "",
-            wrote: &[],
-            us: process.micros(),
-            outcome: &outcome,
-        };
-        log::add(&state, &line, false);
-        if bytes.is_empty() {
-            return None;
-        }
-        let redact = Redactor::new(&home::settings(&claude).0.redact);
-        let kept = rejected::keep(&state, bytes, &redact, now, process.pid()).ok()?;
-        Some(kept.strip_prefix(&root).map(Path::to_owned).unwrap_or(kept))
-    };
-    let kept = kept();
-    Error::Payload { why, kept }
-}
-
 fn context(process: &Process, event: &Event, root: &Path, settings: &Settings) -> Context {
     Context {
         now: process.now(),
@@ -303,6 +182,11 @@ fn context(process: &Process, event: &Event, root: &Path, settings: &Settings) -
         root: root.to_string_lossy().into_owned(),
         settings: settings.clone(),
         redact: Redactor::new(&settings.redact),
+        block_cap: process
+            .env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
+            .and_then(|cap| cap.trim().parse().ok())
+            .unwrap_or(CLIENTS_CAP),
+        is_heard: true,
     }
 }
 

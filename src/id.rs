@@ -38,6 +38,38 @@ impl FileStem {
     }
 }
 
+/// The folder of a branch: its name with dashes for slashes. Two branches may come to the same; the
+/// second one gets a digest behind it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BranchKey(String);
+
+impl BranchKey {
+    /// `None` is the branch of nobody: no git, or a repository that we cannot read.
+    pub fn of(branch: &str) -> Self {
+        let dashed = branch.replace('/', "-");
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '#' | '@' | '+');
+        let good = !dashed.starts_with('.') && dashed.len() <= 100 && dashed.chars().all(plain);
+        if good && !dashed.is_empty() { Self(dashed) } else { Self(digest_name(branch)) }
+    }
+
+    /// The same with a digest, for when another branch has the name.
+    pub fn beside(branch: &str) -> Self {
+        let digest: String = sha256_hex(branch.as_bytes()).chars().take(8).collect();
+        Self(format!("{}-{digest}", Self::of(branch).0))
+    }
+
+    /// A key that was made before.
+    pub fn known(key: &str) -> Option<Self> {
+        let fine =
+            !key.is_empty() && !key.starts_with('.') && !key.contains('/') && key.len() <= 120;
+        fine.then(|| Self(key.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for FileStem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -59,9 +59,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A JSON text with every string value changed by `change`, which sees the value's key (if it has
-/// one) and the value, both as they are written, escapes included. Nothing is parsed, so nothing
-/// in it can be too deep, too large or half a character.
+/// A JSON text with every string value changed: `change` gets the key that it stands under and the
+/// decoded value. What is not changed keeps its spelling, and so does everything else.
 pub fn map_strings(text: &str, mut change: impl FnMut(&str, &str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -76,7 +75,7 @@ pub fn map_strings(text: &str, mut change: impl FnMut(&str, &str) -> String) -> 
             key = string;
             out.push_str(string);
         } else {
-            out.push_str(&change(key, string));
+            out.push_str(&changed(key, string, &mut change));
         }
         rest = after;
         if let Some(after) = rest.strip_prefix('"') {
@@ -86,6 +85,21 @@ pub fn map_strings(text: &str, mut change: impl FnMut(&str, &str) -> String) -> 
     }
     out.push_str(rest);
     out
+}
+
+/// A string between its quotes, changed and encoded again.
+fn changed(key: &str, raw: &str, change: &mut impl FnMut(&str, &str) -> String) -> String {
+    let quoted = format!("\"{raw}\"");
+    let value = serde_json::from_str::<&RawValue>(&quoted).ok().and_then(text);
+    // No string at all: nothing in it may be kept as it is.
+    let Some(value) = value else { return change(key, "") };
+    let new = change(key, &value);
+    if new == value {
+        return raw.to_owned();
+    }
+    let encoded = serde_json::to_string(&new).unwrap_or_default();
+    let inner = encoded.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    inner.unwrap_or_default().to_owned()
 }
 
 /// Where the string that begins here ends: its first quote that no backslash escapes.
@@ -208,7 +222,7 @@ mod tests {
     fn strings_are_mapped_and_nothing_else() {
         let text = r#"{"a": "x\"y", "b": ["z", 1e999, {"c": "\ud83d"}], "d": null}"#;
         let seen = map_strings(text, |key, value| format!("{key}={value}"));
-        assert_eq!(seen, r#"{"a": "a=x\"y", "b": ["b=z", 1e999, {"c": "c=\ud83d"}], "d": null}"#);
+        assert_eq!(seen, r#"{"a": "a=x\"y", "b": ["b=z", 1e999, {"c": "c=���"}], "d": null}"#);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 pub mod applet;
 pub mod books;
 pub mod cli;
+pub mod doctor;
 pub mod error;
 pub mod event;
 pub mod facts;
@@ -20,15 +21,19 @@ pub mod gather;
 mod hook_path;
 pub mod hooks;
 pub mod id;
+pub mod inspect;
 pub mod json;
+pub mod loops;
 pub mod plan;
 pub mod process;
 pub mod reply;
 mod root;
+pub mod schema;
 pub mod snapshot;
 pub mod store;
 pub mod time;
 mod trace;
+pub mod wiring;
 
 use applet::Applet;
 use error::Error;
@@ -38,7 +43,7 @@ use process::Process;
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     pub stdout: Option<String>,
-    /// One line, without the program's name.
+    /// Without the program's name; one line on the hook path.
     pub stderr: Option<String>,
     /// Never 2 on the hook path: Claude Code reads 2 as "block".
     pub code: u8,
@@ -47,6 +52,11 @@ pub struct Outcome {
 impl Outcome {
     fn quiet() -> Self {
         Self::default()
+    }
+
+    /// What a command prints when it could do its work.
+    fn said(text: impl Into<String>) -> Self {
+        Self { stdout: Some(text.into()), stderr: None, code: 0 }
     }
 
     /// One line, whatever names and paths are in it.

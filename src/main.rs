@@ -25,13 +25,20 @@ fn main() {
 
 fn work() -> i32 {
     let outcome = hookkeeper::run(&Process::real());
+    let mut code = outcome.code;
     if let Some(text) = outcome.stdout {
-        // A reader that went away is no error of ours.
-        let _ =
-            std::io::stdout().write_all(format!("{}\n", text.trim_end_matches('\n')).as_bytes());
+        let text = format!("{}\n", text.trim_end_matches('\n'));
+        // A reader that went away is no error of ours; a disk that is full is one.
+        if let Err(error) = std::io::stdout().write_all(text.as_bytes())
+            && error.kind() != std::io::ErrorKind::BrokenPipe
+        {
+            code = code.max(1);
+            let _ =
+                writeln!(std::io::stderr().lock(), "hookkeeper: cannot write to stdout: {error}");
+        }
     }
     if let Some(line) = outcome.stderr {
         let _ = writeln!(std::io::stderr().lock(), "hookkeeper: {line}");
     }
-    i32::from(outcome.code)
+    i32::from(code)
 }

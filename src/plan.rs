@@ -37,6 +37,10 @@ impl Plan {
         self.changes.push(Change::Put(doc, to_bytes(document)));
     }
 
+    pub fn put_text(&mut self, doc: Doc, text: &str) {
+        self.changes.push(Change::Put(doc, text.as_bytes().to_vec()));
+    }
+
     pub fn because(outcome: impl Into<String>) -> Self {
         Self { outcome: outcome.into(), ..Self::default() }
     }

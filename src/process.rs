@@ -6,9 +6,14 @@
 //! through the real binary.
 #![expect(clippy::disallowed_methods, reason = "this is the room that reads the world")]
 
+pub mod child;
+pub mod lines;
+pub mod screen;
+pub mod signals;
 pub mod stdin;
 
 use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -75,6 +80,45 @@ impl Process {
         self.env("HOME").map(PathBuf::from)
     }
 
+    /// The client's own directory, where its settings and transcripts are.
+    pub fn client_dir(&self) -> Option<PathBuf> {
+        let named = self.env("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let named = named.map(|dir| self.cwd().map(|cwd| cwd.join(&dir)).unwrap_or(dir));
+        named.or_else(|| Some(self.home()?.join(".claude")))
+    }
+
+    /// The program that is running, symlinks resolved.
+    pub fn program(&self) -> Option<PathBuf> {
+        std::env::current_exe().ok()
+    }
+
+    /// Where the shell would find a program.
+    pub fn on_path(&self, name: &str) -> Option<PathBuf> {
+        let path = self.env("PATH")?;
+        let found = std::env::split_paths(&path).map(|dir| dir.join(name));
+        found.into_iter().find(|file| is_program(file))
+    }
+
+    pub fn temp_dir(&self) -> PathBuf {
+        self.env("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
+    /// All of stdin, for commands.
+    pub fn stdin(&self) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// What is on the other end of stdout.
+    pub fn terminal(&self) -> Terminal {
+        let is_terminal = matches!(self.env, Env::Real) && std::io::stdout().is_terminal();
+        let dumb = self.env("TERM").is_none_or(|term| term == "dumb");
+        let wanted = self.env("NO_COLOR").is_none() && is_terminal && !dumb;
+        let colour = wanted || self.env("CLICOLOR_FORCE").is_some_and(|force| force != "0");
+        Terminal { is_terminal, dumb, colour }
+    }
+
     pub fn now(&self) -> DateTime<Utc> {
         self.fixed.unwrap_or_else(|| DateTime::from(SystemTime::now()))
     }
@@ -128,6 +172,20 @@ impl Process {
     pub fn host(&self) -> String {
         if self.fixed.is_some() { "fixed".into() } else { client::host_name() }
     }
+}
+
+/// What the command line may do on stdout.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    pub is_terminal: bool,
+    /// It knows no escape sequences.
+    pub dumb: bool,
+    pub colour: bool,
+}
+
+/// Whether a file can be started.
+pub fn is_program(file: &std::path::Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// Makes sure that 0, 1 and 2 are taken. Where a caller closed one of them, the next file that is

@@ -14,17 +14,17 @@ pub struct Reply {
     pub context: Option<String>,
     /// For the user.
     pub message: Option<String>,
+    /// The turn goes on: what the model has to do. Only a Stop can say that.
+    pub block: Option<String>,
 }
 
 impl Reply {
     pub fn tell_user(&mut self, text: &str) {
-        match &mut self.message {
-            Some(message) => {
-                message.push('\n');
-                message.push_str(text);
-            }
-            None => self.message = Some(text.to_owned()),
-        }
+        add(&mut self.message, text);
+    }
+
+    pub fn tell_model(&mut self, text: &str) {
+        add(&mut self.context, text);
     }
 
     /// The bytes for stdout.
@@ -34,6 +34,10 @@ impl Reply {
             Voice::Plain => self.context.as_deref().map(cut),
             Voice::Json => {
                 let mut fields = Map::new();
+                if let (Kind::Stop, Some(reason)) = (kind, &self.block) {
+                    fields.insert("decision".into(), "block".into());
+                    fields.insert("reason".into(), cut(reason).into());
+                }
                 if let Some(message) = &self.message {
                     fields.insert("systemMessage".into(), cut(message).into());
                 }
@@ -45,6 +49,16 @@ impl Reply {
                 (!fields.is_empty()).then(|| Value::Object(fields).to_string())
             }
         }
+    }
+}
+
+fn add(to: &mut Option<String>, text: &str) {
+    match to {
+        Some(before) => {
+            before.push('\n');
+            before.push_str(text);
+        }
+        None => *to = Some(text.to_owned()),
     }
 }
 
@@ -90,7 +104,8 @@ mod tests {
 
     #[test]
     fn events_say_only_what_they_may() {
-        let reply = Reply { context: Some("c".into()), message: Some("m".into()) };
+        let reply =
+            Reply { context: Some("c".into()), message: Some("m".into()), block: Some("b".into()) };
         for kind in [Kind::SessionEnd, Kind::PostCompact, Kind::StopFailure] {
             assert_eq!(reply.render(kind), None);
         }
@@ -98,6 +113,8 @@ mod tests {
         let json: Value = serde_json::from_str(&reply.render(Kind::Stop).unwrap()).unwrap();
         assert_eq!(json["hookSpecificOutput"]["hookEventName"], "Stop");
         assert_eq!(json["systemMessage"], "m");
+        assert_eq!((&json["decision"], &json["reason"]), (&json!("block"), &json!("b")));
+        assert!(!reply.render(Kind::UserPromptSubmit).unwrap().contains("block"));
         assert_eq!(Reply::default().render(Kind::Stop), None);
     }
 

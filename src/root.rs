@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::process::Process;
 
+/// A directory whose `.claude` has the books instead of the project's. `replay` works that way.
+pub const BOOKS: &str = "HOOKKEEPER_BOOKS";
+
 /// For hooks: `CLAUDE_PROJECT_DIR`, else the nearest project above the payload's `cwd`, else that.
 pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
     if let Some(dir) = process.env("CLAUDE_PROJECT_DIR") {
@@ -12,6 +15,11 @@ pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
     }
     let cwd = cwd.map(PathBuf::from).filter(|cwd| cwd.is_absolute()).or_else(|| process.cwd())?;
     Some(above(process, &cwd).unwrap_or(cwd))
+}
+
+/// Where a project's books are: in it, unless they are played with elsewhere.
+pub fn of_books(process: &Process, root: &Path) -> PathBuf {
+    process.env(BOOKS).map_or_else(|| root.to_owned(), PathBuf::from)
 }
 
 /// The nearest directory from `start` up that has `.claude/` or `.git`. The client's own directory
@@ -36,4 +44,21 @@ pub fn of_session(start: &Path, session_id: &str) -> Option<PathBuf> {
     let knows = |dir: &&Path| dir.join(".claude/state/session/live").join(&record).is_file();
     let main = crate::facts::git::main_checkout(start);
     start.ancestors().chain(main.as_deref()).find(knows).map(Path::to_owned)
+}
+
+/// A path as people write it: from the project, or from the home directory.
+pub fn shown(path: &Path, root: &Path, home: Option<&Path>) -> String {
+    match path.strip_prefix(root) {
+        Ok(below) if !below.as_os_str().is_empty() => below.display().to_string(),
+        _ => from_home(path, home),
+    }
+}
+
+/// The same for the project itself: `~/shop`.
+pub fn from_home(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) if below.as_os_str().is_empty() => "~".into(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
 }

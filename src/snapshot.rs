@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::books::active::Active;
 use crate::books::backup::Kept;
+use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::clip;
 use crate::books::errors::Errors;
@@ -21,6 +22,7 @@ use crate::facts::git::Git;
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::SideFile;
 use crate::facts::transcript::{AgentWork, InContext};
+use crate::id::BranchKey;
 use crate::store::layout::Doc;
 use crate::time::{self, Time};
 
@@ -40,6 +42,8 @@ pub enum Ask {
     Errors,
     Queue,
     LoopState,
+    /// The state of the branch whose loop the session drives, else of the one that is checked out.
+    Branch,
     /// `.claude/autonomous-loop.json`, as it is.
     Autonomous,
     Metrics,
@@ -78,6 +82,8 @@ pub struct Snapshot {
     pub lives: BTreeMap<String, Live>,
     pub active: Option<Active>,
     pub current: Option<Map<String, Value>>,
+    /// Its folder, and what is in it.
+    pub branch: Option<(BranchKey, BranchState)>,
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,
@@ -127,6 +133,10 @@ pub struct Context {
     pub root: String,
     pub settings: Settings,
     pub redact: Redactor,
+    /// How often the client lets itself be blocked in a row; 0: without end.
+    pub block_cap: u64,
+    /// Whether the reply reaches somebody.
+    pub is_heard: bool,
 }
 
 impl Context {

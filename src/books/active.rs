@@ -7,12 +7,19 @@ use super::agent::Agent;
 use super::current::latest;
 use super::live::Live;
 
+/// The running agents of all live sessions: a copy of what their records say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "agents", "total_spawned", "total_completed", "session_id"
+])))]
 pub struct Active {
     pub agents: Vec<Agent>,
+    /// Agents of all live sessions so far, those that run included.
     pub total_spawned: u64,
     pub total_completed: u64,
+    /// The session of `session/current.json`.
     pub session_id: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,

@@ -5,14 +5,23 @@ use serde_json::Value;
 
 use super::Extra;
 use crate::id::sha256_hex;
+#[cfg(test)]
+use crate::schema::fields;
 
 /// Backups of all sessions together.
 pub const IN_ALL: usize = 30;
 
+/// What must survive a compaction, as it was just before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "timestamp", "reason", "preserved", "context_tokens_before", "files_in_context"
+])))]
 pub struct Backup {
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub timestamp: String,
+    /// `context_limit_approaching`, `manual`, or `manual: TEXT`.
     pub reason: String,
     pub preserved: Preserved,
     pub context_tokens_before: Option<u64>,
@@ -24,8 +33,13 @@ pub struct Backup {
     pub extra: Extra,
 }
 
+/// Whole snapshots; `null` for what there was none of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "loop_state", "work_queue", "active_agents", "session"
+])))]
 pub struct Preserved {
     pub loop_state: Value,
     pub work_queue: Value,

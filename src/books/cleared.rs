@@ -5,11 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::live::{Client, Live};
 use super::{Extra, keep_newest};
+#[cfg(test)]
+use crate::schema::fields;
 
 const ENTRIES: usize = 20;
 
+/// The sessions that clients cleared last, one for each client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["cleared"])))]
 pub struct Cleared {
     pub cleared: Vec<Entry>,
     #[serde(flatten)]
@@ -18,9 +23,12 @@ pub struct Cleared {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["client", "session_id", "at"])))]
 pub struct Entry {
     pub client: Client,
     pub session_id: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub at: String,
     #[serde(flatten)]
     pub extra: Extra,

@@ -5,10 +5,20 @@ use serde_json::{Map, Value};
 
 use super::Extra;
 use super::live::{Client, HOOKS_VERSION, Lineage, Live};
+#[cfg(test)]
+use crate::schema::fields;
 
+/// The live session that started last: a copy of its record.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "session_id", "started", "git_branch", "git_commit_start", "working_directory",
+    "hooks_version", "commands_executed", "agents_spawned", "files_modified",
+    "errors_encountered", "errors_recovered"
+])))]
 pub struct Current<'a> {
     session_id: &'a str,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     started: &'a str,
     git_branch: &'a Option<String>,
     git_commit_start: &'a Option<String>,
@@ -22,8 +32,10 @@ pub struct Current<'a> {
     source: &'a str,
     client: Client,
     transcript_path: &'a Option<String>,
+    /// The last prompt that a person typed.
     task: &'a Option<String>,
     lineage: &'a Option<Lineage>,
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
     last_seen: &'a str,
     /// What the document had that we do not know.
     #[serde(flatten)]

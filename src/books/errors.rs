@@ -7,6 +7,8 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::{Extra, keep_newest};
+#[cfg(test)]
+use crate::schema::fields;
 use crate::time::{self, Time};
 
 const RECORDS: usize = 200;
@@ -32,6 +34,11 @@ pub enum Class {
 }
 
 impl Class {
+    /// Every name there is.
+    #[cfg(test)]
+    const NAMES: [&str; 7] =
+        ["network", "rate_limit", "timeout", "resource", "syntax", "permission", "unknown"];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Network => "network",
@@ -75,8 +82,11 @@ impl Class {
     }
 }
 
+/// Failures worth remembering, and what became of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["errors", "summary"])))]
 pub struct Errors {
     pub errors: Vec<Record>,
     pub summary: Summary,
@@ -89,24 +99,36 @@ pub struct Errors {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "id", "timestamp", "classification", "tool", "message", "retry_count", "max_retries",
+    "status", "next_retry", "context"
+])))]
 pub struct Record {
     pub id: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub timestamp: String,
+    #[cfg_attr(test, schemars(extend("enum" = Class::NAMES)))]
     pub classification: String,
     pub tool: String,
     pub message: String,
     pub retry_count: u64,
     pub max_retries: u64,
+    #[cfg_attr(test, schemars(extend("enum" = [PENDING, RECOVERED, ESCALATED, QUEUED, LOGGED])))]
     pub status: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
     pub next_retry: Option<String>,
+    /// What the call was about: a URL, a file, a command.
     pub context: Extra,
     pub session_id: String,
     pub agent_id: Option<String>,
+    /// Class, tool and target: the same failure again has the same one.
     pub fingerprint: String,
     /// `tool target`: what a later success is compared with.
     pub target: String,
     /// How often it happened, the first time included.
     pub occurrences: u64,
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
     pub last_seen: String,
     /// The calls that were counted, so that an event that is played twice counts once.
     pub tool_use_ids: Vec<String>,
@@ -116,6 +138,8 @@ pub struct Record {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["total", "recovered", "pending", "escalated"])))]
 pub struct Summary {
     pub total: u64,
     pub recovered: u64,
@@ -127,6 +151,8 @@ pub struct Summary {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["total", "recovered", "escalated"])))]
 pub struct Tally {
     pub total: u64,
     pub recovered: u64,
@@ -199,6 +225,24 @@ impl Errors {
         }
         self.settle();
         recovered
+    }
+
+    /// A person has seen to it.
+    pub fn resolve(&mut self, id: &str) -> Option<Record> {
+        let record = self.errors.iter_mut().find(|record| record.id == id)?;
+        record.status = RECOVERED.into();
+        record.next_retry = None;
+        let record = record.clone();
+        self.settle();
+        Some(record)
+    }
+
+    /// Whether something that failed on a target has not recovered.
+    pub fn is_open_on(&self, session_id: &str, target: &str) -> bool {
+        let open = |record: &Record| {
+            record.session_id == session_id && record.target == target && record.status != RECOVERED
+        };
+        self.errors.iter().any(open)
     }
 
     /// Forgets a session that has ended.
@@ -338,6 +382,21 @@ mod tests {
                 (record.status, record.retry_count, wait)
             })
             .collect()
+    }
+
+    #[test]
+    fn every_class_has_one_of_the_names() {
+        let all = [
+            Class::Network,
+            Class::RateLimit,
+            Class::Timeout,
+            Class::Resource,
+            Class::Syntax,
+            Class::Permission,
+            Class::Unknown,
+        ];
+        assert_eq!(all.map(Class::name), Class::NAMES);
+        assert!(Class::NAMES.contains(&Class::Answer.name()));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Call};
 use super::errors::Tally;
-use super::{Extra, keep_newest};
+use super::{Extra, is_zero, keep_newest};
+#[cfg(test)]
+use crate::schema::fields;
 
 pub const HOOKS_VERSION: &str = "3.0";
 const COMMANDS: usize = 500;
@@ -18,11 +20,19 @@ const CALLS: usize = 50;
 const OPEN_TARGETS: usize = 100;
 const RUNNING: usize = 1000;
 
+/// The record of a live session: its counts, its running agents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "session_id", "started", "git_branch", "git_commit_start", "working_directory",
+    "hooks_version", "commands_executed", "agents_spawned", "files_modified",
+    "errors_encountered", "errors_recovered"
+])))]
 pub struct Live {
     // The seed's schema, in its order.
     pub session_id: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub started: String,
     pub git_branch: Option<String>,
     pub git_commit_start: Option<String>,
@@ -34,12 +44,14 @@ pub struct Live {
     pub errors_encountered: u64,
     pub errors_recovered: u64,
     // Ours.
+    /// How it began: `startup`, `resume`, `clear`, `compact`, `fork`.
     pub source: String,
     pub client: Client,
     pub transcript_path: Option<String>,
     /// The last prompt that a person typed.
     pub task: Option<String>,
     pub lineage: Option<Lineage>,
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
     pub last_seen: String,
     pub agents_completed: u64,
     pub agents_failed: u64,
@@ -63,6 +75,18 @@ pub struct Live {
     /// Digest of the last compaction, so that one that is reported twice counts once.
     pub last_compaction: Option<String>,
     pub last_backup: Option<LastBackup>,
+    /// How often we have blocked a stop in a row without a tool call in between.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub blocks: u64,
+    /// How far its loop has come, by loop: a model may write the loop's file.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub loop_iterations: BTreeMap<String, u64>,
+    /// The folder of the branch whose loop it drives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_branch: Option<String>,
+    /// How the last loop that it drove has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_verdict: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -70,7 +94,9 @@ pub struct Live {
 /// The client process behind a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Client {
+    #[cfg_attr(test, schemars(extend("maximum" = u32::MAX)))]
     pub pid: u32,
     /// The process's start time in the kernel's own ticks: a pid alone is used again.
     pub started: Option<u64>,
@@ -89,6 +115,7 @@ impl Client {
 /// What cannot be seen any more in a session that goes on, because it was cleared at its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Earlier {
     pub minutes: u64,
     pub files: u64,
@@ -101,6 +128,7 @@ pub struct Earlier {
 /// The session that this one goes on from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Lineage {
     pub parent: String,
     pub by: String,
@@ -116,6 +144,7 @@ impl Lineage {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LastBackup {
     pub file: String,
     pub checksum: String,

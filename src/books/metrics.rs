@@ -15,6 +15,8 @@ use super::errors::Tally;
 use super::live::{Earlier, Live};
 use super::queue::Work;
 use crate::json::Object;
+#[cfg(test)]
+use crate::schema::fields;
 use crate::time::{self, Time};
 
 /// More than this many, and the oldest move to `metrics-archive.jsonl`.
@@ -27,16 +29,35 @@ pub struct Metrics {
     beside: Vec<(String, String)>,
 }
 
+/// One entry per session that ended, newest last.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is wanted: the file is read as raw text")]
+pub struct File {
+    sessions: Vec<Entry>,
+    #[schemars(flatten)]
+    extra: Extra,
+}
+
+/// What a session came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "session_id", "date", "duration_minutes", "commands", "agents", "quality", "errors"
+])))]
 pub struct Entry {
     pub session_id: String,
+    /// The day on which it started.
+    #[cfg_attr(test, schemars(schema_with = "fields::date"))]
     pub date: String,
     pub duration_minutes: u64,
+    /// How often each slash command was used.
     pub commands: BTreeMap<String, u64>,
     pub agents: Agents,
     pub quality: Quality,
     pub errors: Tally,
+    /// Why it ended, as the client said.
     pub ended: String,
     pub compactions: u64,
     #[serde(rename = "loop")]
@@ -52,6 +73,8 @@ pub struct Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["spawned", "completed", "failed"])))]
 pub struct Agents {
     pub spawned: u64,
     pub completed: u64,
@@ -62,9 +85,12 @@ pub struct Agents {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["issues_found", "issues_fixed", "coverage_delta"])))]
 pub struct Quality {
     pub issues_found: u64,
     pub issues_fixed: u64,
+    /// Such as `+8%`; `null` if nobody measured it.
     pub coverage_delta: Option<String>,
     /// The part of `issues_found` that agents found; the rest, and what was fixed, is counted in
     /// the work queue. Entries of other tools do not have it.
@@ -75,6 +101,7 @@ pub struct Quality {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tokens {
     pub input: u64,
     pub output: u64,
@@ -109,7 +136,7 @@ impl Entry {
             quality: Quality {
                 issues_found: live.findings + work.added,
                 issues_fixed: live.earlier.fixed + work.done,
-                coverage_delta: None,
+                coverage_delta: work.coverage.map(|points| format!("{points:+}%")),
                 findings: Some(live.findings),
                 extra: Extra::new(),
             },
@@ -121,7 +148,7 @@ impl Entry {
             },
             ended: ended.to_owned(),
             compactions: live.compactions,
-            loop_verdict: None,
+            loop_verdict: live.loop_verdict.clone().map(Into::into),
             tokens: cost.tokens,
             cost_usd: cost.usd,
             files_modified: live.earlier.files + live.files_modified.len() as u64,
@@ -134,6 +161,8 @@ impl Entry {
     pub fn reopen(&self, live: &mut Live) {
         live.worked = true;
         live.task.clone_from(&self.task);
+        let verdict = self.loop_verdict.as_ref().and_then(serde_json::Value::as_str);
+        live.loop_verdict = verdict.map(str::to_owned);
         live.earlier = Earlier {
             minutes: self.duration_minutes,
             files: self.files_modified,
@@ -185,6 +214,13 @@ impl Metrics {
         self.entries.push(serde_json::to_string(&entry).unwrap_or_default());
         let old = self.entries.len().saturating_sub(ENTRIES);
         self.entries.drain(..old).map(|entry| one_line(&entry)).collect()
+    }
+
+    /// Keeps the entries that are good, and says how many were not.
+    pub fn keep(&mut self, is_good: impl Fn(&str) -> bool) -> usize {
+        let before = self.entries.len();
+        self.entries.retain(|entry| is_good(entry));
+        before - self.entries.len()
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -277,6 +313,15 @@ mod tests {
         assert_eq!(back.find("a").unwrap().extra["mine"], 1);
         assert!(String::from_utf8(back.to_bytes()).unwrap().contains("\"v\": 2"));
         assert!(Metrics::parse(br#"{"sessions": 3}"#).is_err());
+    }
+
+    #[test]
+    fn bad_entries_go_and_the_rest_stays() {
+        let file = br#"{"sessions": [{"session_id": "a"}, 3, {"session_id": "b"}], "v": 2}"#;
+        let mut metrics = Metrics::parse(file).unwrap();
+        assert_eq!(metrics.keep(|raw| raw.starts_with('{')), 1);
+        assert!(metrics.find("a").is_some() && metrics.find("b").is_some());
+        assert!(String::from_utf8(metrics.to_bytes()).unwrap().contains("\"v\": 2"));
     }
 
     #[test]

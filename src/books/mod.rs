@@ -6,6 +6,7 @@
 pub mod active;
 pub mod agent;
 pub mod backup;
+pub mod branch;
 pub mod cleared;
 pub mod current;
 pub mod errors;
@@ -16,12 +17,19 @@ pub mod queue;
 pub mod result;
 pub mod settings;
 pub mod synthesis;
+pub mod wiring;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Fields of a document that this version does not know.
 pub type Extra = Map<String, Value>;
+
+/// A count that is not written while there is nothing to count.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
 
 /// How a document is written: indented, as people and the seeds' own tools expect it.
 pub fn to_bytes<T: Serialize>(document: &T) -> Vec<u8> {

@@ -3,12 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Extra, keep_newest};
+#[cfg(test)]
+use crate::schema::fields;
 
 const WAITING: usize = 20;
 const SAID: usize = 200;
 
+/// What the user should hear of, until an event comes that can show it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["waiting", "said"])))]
 pub struct Notices {
     pub waiting: Vec<Notice>,
     /// Keys of what was said: some conditions last, and one message is enough.
@@ -19,7 +24,10 @@ pub struct Notices {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["at", "key", "text"])))]
 pub struct Notice {
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub at: String,
     pub key: String,
     pub text: String,

@@ -2,34 +2,78 @@
 //! collects (`status` is `none`).
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Extra;
+use super::result::Finding;
+#[cfg(test)]
+use crate::schema::fields;
 
 pub const VERSION: u64 = 1;
 const ITEMS: usize = 500;
+/// The sources of items that agents found.
+const FINDING: &str = "finding ";
 
+/// Prioritised work items. Without a loop it only collects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "version", "task", "iteration", "consecutive_passes", "items", "gate_results"
+])))]
 pub struct Queue {
     pub version: u64,
     pub task: Option<String>,
     pub iteration: u64,
     pub consecutive_passes: u64,
     pub items: Vec<Item>,
+    /// The last result of each quality gate, as the loop wrote it.
     pub gate_results: Extra,
+    /// `none` without a loop; else the phase it is in, or how it ended.
     pub status: String,
+    /// The session that drives the loop; a loop without one is adopted by the only live session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
+    pub started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_minutes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// The gates that have to pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<String>,
+    /// What each iteration came to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Past>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall: Option<Stall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
+    pub verdict_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict_reason: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "id", "priority", "title", "description", "status", "added_iteration", "completed_iteration"
+])))]
 pub struct Item {
     pub id: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::severity"))]
     pub priority: String,
     pub title: String,
     pub description: String,
+    /// `done`, or what is still to be done: `pending`, `in_progress`, ….
     pub status: String,
     pub added_iteration: u64,
     pub completed_iteration: Option<u64>,
@@ -49,11 +93,78 @@ pub struct Item {
     pub extra: Extra,
 }
 
+/// The last result of a gate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Gate {
+    /// `pass`, `fail` or `warn`.
+    pub status: String,
+    pub timestamp: String,
+    /// The iteration that it was recorded in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issues: Option<u64>,
+    /// Per cent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+    /// What it was when the loop measured it first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage_first: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What `gate run` has run, and what came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_line: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Gate {
+    /// A warning lets through.
+    pub fn is_good(&self) -> bool {
+        matches!(self.status.as_str(), "pass" | "warn")
+    }
+}
+
+/// An iteration that is over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Past {
+    pub iteration: u64,
+    pub fixed: u64,
+    pub found: u64,
+    pub passed: bool,
+    pub failing: Vec<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The same failing gates and open items, and for how many iterations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Stall {
+    pub signature: String,
+    pub count: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
 /// Work items of one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     pub added: u64,
     pub done: u64,
+    /// By how many points the coverage has changed in its loop.
+    pub coverage: Option<f64>,
 }
 
 impl Default for Queue {
@@ -66,6 +177,17 @@ impl Default for Queue {
             items: Vec::new(),
             gate_results: Extra::new(),
             status: "none".into(),
+            session_id: None,
+            started_at: None,
+            max_iterations: None,
+            max_minutes: None,
+            phase: None,
+            gates: Vec::new(),
+            history: Vec::new(),
+            stall: None,
+            verdict: None,
+            verdict_at: None,
+            verdict_reason: None,
             extra: Extra::new(),
         }
     }
@@ -93,6 +215,25 @@ impl Queue {
             self.items.remove(at);
         }
         true
+    }
+
+    /// Adds an item for a finding, unless there is or was one.
+    pub fn add_finding(&mut self, finding: &Finding, session_id: &str) -> bool {
+        let file = finding.file.as_deref().unwrap_or_default();
+        let source = format!("{FINDING}{file} {}", finding.title);
+        if self.items.iter().any(|item| item.source.as_ref() == Some(&source)) {
+            return false;
+        }
+        self.add(Item {
+            priority: finding.severity.clone(),
+            title: finding.title.clone(),
+            description: finding.recommendation.clone(),
+            source: Some(source),
+            session_id: Some(session_id.to_owned()),
+            file: finding.file.clone(),
+            line: finding.line,
+            ..Item::default()
+        })
     }
 
     /// Open items, most urgent first, then by age.
@@ -123,15 +264,52 @@ impl Queue {
         let own = self.items.iter().filter(|item| item.session_id.as_deref() == Some(session_id));
         let (mut added, mut done) = (0, 0);
         own.for_each(|item| {
-            added += 1;
+            // A finding is counted where it was found.
+            let found = item.source.as_ref().is_some_and(|source| source.starts_with(FINDING));
+            added += u64::from(!found);
             done += u64::from(!item.is_open());
         });
-        Work { added, done }
+        let mine = self.session_id.as_deref() == Some(session_id);
+        let coverage = self.gate_names().iter().filter(|_| mine).find_map(|name| {
+            let gate = self.gate(name)?;
+            Some(((gate.coverage? - gate.coverage_first?) * 10.0).round() / 10.0)
+        });
+        Work { added, done, coverage }
     }
 
     /// Whether a loop is behind this queue that has not ended.
     pub fn is_running(&self) -> bool {
-        self.status != "none" && self.extra.get("verdict").is_none_or(Value::is_null)
+        self.status != "none" && self.verdict.is_none()
+    }
+
+    /// The gates that the loop has: those it was started with, then those that were recorded.
+    pub fn gate_names(&self) -> Vec<String> {
+        let mut names = self.gates.clone();
+        names.extend(self.gate_results.keys().filter(|name| !self.gates.contains(name)).cloned());
+        names
+    }
+
+    /// What is known of a gate. What somebody wrote in another shape has not passed.
+    pub fn gate(&self, name: &str) -> Option<Gate> {
+        let value = self.gate_results.get(name)?;
+        Some(serde_json::from_value(value.clone()).unwrap_or_default())
+    }
+
+    /// Whether a gate has passed in this iteration.
+    fn has_passed(&self, name: &str) -> bool {
+        self.gate(name).is_some_and(|gate| gate.is_good() && gate.iteration == Some(self.iteration))
+    }
+
+    /// Gates that have not passed in this iteration.
+    pub fn failing(&self) -> Vec<String> {
+        self.gate_names().into_iter().filter(|name| !self.has_passed(name)).collect()
+    }
+
+    /// Whether this iteration passes: there was something to pass, and nothing is left.
+    pub fn passes(&self) -> bool {
+        let has_gate = !self.gate_names().is_empty();
+        let has_finished = self.items.iter().any(|item| !item.is_open());
+        (has_gate || has_finished) && self.failing().is_empty() && self.open().is_empty()
     }
 
     fn last_number(&self) -> u64 {

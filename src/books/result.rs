@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 use super::agent::Agent;
+#[cfg(test)]
+use crate::schema::fields;
 use crate::time;
 
 pub const SUCCESS: &str = "success";
@@ -11,16 +13,25 @@ pub const INTERRUPTED: &str = "interrupted";
 pub const FAILED: &str = "failed";
 pub const LOST: &str = "lost";
 
+/// What an agent found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "agent_id", "type", "task", "started", "completed", "duration_seconds", "status",
+    "findings", "recommendations", "files_analyzed", "metrics"
+])))]
 pub struct AgentResult {
     pub agent_id: String,
     #[serde(rename = "type")]
     pub kind: String,
     pub task: Option<String>,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub started: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub completed: String,
     pub duration_seconds: u64,
+    #[cfg_attr(test, schemars(extend("enum" = [SUCCESS, INTERRUPTED, FAILED, LOST])))]
     pub status: String,
     pub findings: Vec<Finding>,
     pub recommendations: Vec<String>,
@@ -36,7 +47,12 @@ pub struct AgentResult {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "severity", "category", "title", "details", "recommendation"
+])))]
 pub struct Finding {
+    #[cfg_attr(test, schemars(schema_with = "fields::severity"))]
     pub severity: String,
     pub category: String,
     pub title: String,
@@ -52,6 +68,8 @@ pub struct Finding {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["files_read", "issues_found"])))]
 pub struct Metrics {
     pub files_read: u64,
     pub issues_found: u64,

@@ -30,6 +30,38 @@ pub struct Settings {
     pub systems_off: Vec<String>,
 }
 
+/// What a project may set. All of it is optional.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is wanted: the file is read field by field")]
+pub struct File {
+    /// What is synced to disk: nothing, every document's data, or its directory too. Without this,
+    /// documents that outlive a session are synced and the others are not.
+    #[schemars(extend("type" = "string", "enum" = ["none", "data", "full"]))]
+    durability: Option<String>,
+    /// After how many minutes without a sign of life an agent counts as stuck.
+    #[schemars(extend("type" = "integer", "minimum" = 1, "default" = 5))]
+    stuck_after_minutes: Option<u64>,
+    /// Compaction backups that are kept of each session.
+    #[schemars(extend("type" = "integer", "minimum" = 1, "default" = 3))]
+    keep_backups: Option<u64>,
+    /// Keep the payloads that come in.
+    #[schemars(extend("type" = "boolean", "default" = false))]
+    record: Option<bool>,
+    /// Ask agents for a findings block when they start.
+    #[schemars(extend("type" = "boolean", "default" = false))]
+    request_findings: Option<bool>,
+    /// Extra patterns (regular expressions) to redact.
+    #[schemars(extend("type" = "array"))]
+    redact: Option<Vec<String>>,
+    /// Ring the terminal for verdicts and escalations.
+    #[schemars(extend("type" = "boolean", "default" = false))]
+    notify: Option<bool>,
+    /// Which systems are on, by name; all are if nothing is said.
+    #[schemars(extend("type" = "object"))]
+    systems: Option<std::collections::BTreeMap<String, bool>>,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

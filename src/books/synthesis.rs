@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 use super::result::{AgentResult, Finding};
+#[cfg(test)]
+use crate::schema::fields;
 
 const FINDINGS: usize = 200;
 const AGENTS: usize = 200;
@@ -12,10 +14,16 @@ const RECOMMENDATIONS: usize = 100;
 /// Agents that are named for one finding.
 const SOURCES: usize = 20;
 
+/// All findings of one session's agents, most severe first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "session_id", "updated", "complete", "agents", "summary", "findings", "recommendations"
+])))]
 pub struct Synthesis {
     pub session_id: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub updated: String,
     /// False while agents of the session still run.
     pub complete: bool,
@@ -27,14 +35,18 @@ pub struct Synthesis {
     pub extra: Extra,
 }
 
+/// An agent whose result is in here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["id", "type", "task", "status", "findings"])))]
 pub struct Source {
     pub id: String,
     #[serde(rename = "type")]
     pub kind: String,
     pub task: Option<String>,
     pub status: String,
+    /// How many.
     pub findings: u64,
     #[serde(flatten)]
     pub extra: Extra,
@@ -42,6 +54,8 @@ pub struct Source {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["total", "S0", "S1", "S2", "S3"])))]
 pub struct Summary {
     pub total: u64,
     #[serde(rename = "S0")]
@@ -56,8 +70,13 @@ pub struct Summary {
     pub extra: Extra,
 }
 
+/// A finding, and the agents that found it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "severity", "category", "title", "details", "recommendation", "agents"
+])))]
 pub struct Merged {
     #[serde(flatten)]
     pub finding: Finding,

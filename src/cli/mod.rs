@@ -1,15 +1,46 @@
 //! What people and models run. The only room that knows clap.
+//!
+//! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
+//! [`Outcome`].
 
+mod agents;
+mod backup;
+mod branch;
+mod command;
+mod diff;
+mod doctor;
+mod errors;
+mod install;
+mod record;
+mod replay;
+mod reset;
+mod schema;
+mod self_test;
+mod sessions;
+mod settings;
+mod shell;
 mod status;
+mod statusline;
+mod table;
+mod uninstall;
+mod validate;
+mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+use clap::Parser;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+
+use command::Command;
 
 use crate::Outcome;
+use crate::books::settings::Settings;
+use crate::facts::secrets::Redactor;
 use crate::process::Process;
-use crate::root;
+use crate::store::view::{Read, View};
+use crate::store::{Store, home};
+use crate::{hook_path, root};
 
 /// Keeps the books for Claude Code hooks.
 #[derive(Parser)]
@@ -26,21 +57,6 @@ struct Arguments {
     command: Command,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    /// What is going on: sessions, agents, errors, backups
-    #[command(
-        after_help = "Examples:\n  hookkeeper status\n  hookkeeper status --json | jq .sessions\n  hookkeeper -C ~/shop status"
-    )]
-    Status(status::Arguments),
-    /// Handle one hook event; the payload comes on stdin
-    #[command(after_help = "Example:\n  hookkeeper hook Stop < payload.json")]
-    Hook {
-        /// The event, if the payload does not say (SessionStart, subagent-stop, …)
-        event: Option<String>,
-    },
-}
-
 const USAGE: u8 = 64;
 
 pub fn run(process: &Process) -> Outcome {
@@ -54,34 +70,141 @@ pub fn run(process: &Process) -> Outcome {
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
             return Outcome { stdout: None, stderr: Some(text), code: USAGE };
         }
-        Err(help) => {
-            return Outcome { stdout: Some(help.to_string()), stderr: None, code: 0 };
-        }
+        Err(help) => return Outcome::said(help.to_string()),
     };
+    let project = Project { process, named: arguments.dir.as_deref() };
     let done = match &arguments.command {
-        Command::Status(options) => project(process, arguments.dir.as_deref())
-            .and_then(|root| status::run(process, &root, options)),
+        Command::Install(options) => install::run(&project, options),
+        Command::Uninstall(options) => uninstall::run(&project, options),
+        Command::Record(options) => record::run(&project, options),
+        Command::Replay(options) => replay::run(&project, options),
+        Command::Status(options) => status::run(&project, options),
+        Command::Agents(options) => agents::run(&project, options),
+        Command::Errors(options) => errors::run(&project, options),
+        Command::Sessions(options) => sessions::run(&project, options),
+        Command::Backup(options) => backup::run(&project, options),
+        Command::Reset(options) => reset::run(&project, options),
+        Command::Completions(options) => shell::completions(options),
+        Command::Man(options) => shell::man(options),
+        Command::Schema(options) => schema::run(options),
+        Command::Validate(options) => validate::run(&project, options),
+        Command::Statusline(options) => Ok(statusline::run(&project, options)),
+        Command::Doctor(options) => doctor::run(&project, options),
+        Command::Branch(options) => branch::run(&project, options),
+        Command::Loop(options) => work::looping::run(&project, options),
+        Command::Queue(options) => work::items::run(&project, options),
+        Command::Gate(options) => work::gate::run(&project, options),
         Command::Hook { .. } => {
             Err(anyhow::anyhow!("usage: hookkeeper hook [EVENT] < payload.json"))
         }
     };
-    match done {
-        Ok(text) => Outcome { stdout: Some(text), stderr: None, code: 0 },
-        Err(error) => Outcome { stdout: None, stderr: Some(format!("{error:#}")), code: 1 },
+    done.unwrap_or_else(|error| Outcome {
+        stdout: None,
+        stderr: Some(format!("{error:#}")),
+        code: 1,
+    })
+}
+
+/// A document or a list, as JSON that people can read too.
+fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
+    Ok(Outcome::said(serde_json::to_string_pretty(value)?))
+}
+
+/// The one of these that is meant: itself, or the only one that begins so, with or without the
+/// prefix that they all have.
+fn one_of(named: &str, known: &[String], what: &str, prefix: &str) -> anyhow::Result<String> {
+    let with_prefix = format!("{prefix}{named}");
+    if let Some(id) = known.iter().find(|id| *id == named || **id == with_prefix) {
+        return Ok(id.clone());
+    }
+    let begins = |id: &&String| id.starts_with(named) || id.starts_with(&with_prefix);
+    let mut found: Vec<&String> = known.iter().filter(begins).collect();
+    found.sort_unstable();
+    found.dedup();
+    match found.as_slice() {
+        _ if named.is_empty() => anyhow::bail!("which {what}? The name is empty"),
+        [] => anyhow::bail!("there is no {what} `{named}`"),
+        [id] => Ok((*id).clone()),
+        several => {
+            let several: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
+            anyhow::bail!("`{named}` could be several: {}", several.join(", "))
+        }
     }
 }
 
-/// `-C DIR`; else, for a command that the model runs, the project whose live sessions have its id;
-/// else the project around the working directory.
-fn project(process: &Process, named: Option<&std::path::Path>) -> anyhow::Result<PathBuf> {
-    let cwd = || process.cwd().ok_or_else(|| anyhow::anyhow!("there is no working directory"));
-    if let Some(dir) = named {
-        let dir = if dir.is_absolute() { dir.to_owned() } else { cwd()?.join(dir) };
-        anyhow::ensure!(dir.is_dir(), "{}: there is no such directory", dir.display());
-        return Ok(dir);
+/// The project that a command is about.
+struct Project<'a> {
+    process: &'a Process,
+    /// `-C DIR`
+    named: Option<&'a Path>,
+}
+
+impl Project<'_> {
+    /// `-C DIR`; else, for a command that the model runs, the project whose live sessions have its
+    /// id; else the project around the working directory.
+    fn root(&self) -> anyhow::Result<PathBuf> {
+        let cwd = || self.process.cwd().context("there is no working directory");
+        if let Some(dir) = self.named {
+            let dir = if dir.is_absolute() { dir.to_owned() } else { cwd()?.join(dir) };
+            let what =
+                if dir.exists() { "it is not a directory" } else { "there is no such directory" };
+            anyhow::ensure!(dir.is_dir(), "{}: {what}", dir.display());
+            return Ok(dir);
+        }
+        let cwd = cwd()?;
+        let session = self.process.env("CLAUDE_CODE_SESSION_ID");
+        let of_session = session.and_then(|id| root::of_session(&cwd, &id));
+        Ok(of_session.or_else(|| root::above(self.process, &cwd)).unwrap_or(cwd))
     }
-    let cwd = cwd()?;
-    let session = process.env("CLAUDE_CODE_SESSION_ID");
-    let of_session = session.and_then(|id| root::of_session(&cwd, &id));
-    Ok(of_session.or_else(|| root::above(process, &cwd)).unwrap_or(cwd))
+
+    /// The project's own settings, with defaults for what is wrong in them.
+    fn settings(&self) -> anyhow::Result<Settings> {
+        let claude = home::existing_claude_dir(&self.root()?, self.process.home().as_deref())?;
+        Ok(claude.map(|claude| home::settings(&claude).0).unwrap_or_default())
+    }
+
+    /// Takes secrets out of what a person types, before it is stored.
+    fn redactor(&self) -> anyhow::Result<Redactor> {
+        Ok(Redactor::new(&self.settings()?.redact))
+    }
+
+    /// The books, locked, for changing them.
+    fn locked(&self) -> anyhow::Result<Store> {
+        let root = self.root()?;
+        hook_path::locked_store(self.process, &root)
+            .with_context(|| format!("the books of {} cannot be changed", root.display()))
+    }
+
+    /// Works on the locked books. What the user should hear of is kept, whatever comes of it.
+    fn change<T>(&self, work: impl FnOnce(&mut Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let mut store = self.locked()?;
+        let done = work(&mut store);
+        hook_path::keep_remarks(&mut store, self.process.now())?;
+        done
+    }
+
+    /// A document, for reading. One that is there and cannot be read is an error with its name.
+    fn document<T: serde::de::DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
+        let Some(view) = self.view()? else { return Ok(None) };
+        match view.look(path) {
+            Read::Good(document) => Ok(Some(document)),
+            Read::None => Ok(None),
+            Read::Bad => {
+                anyhow::bail!(".claude/state/{path} cannot be read; `hookkeeper validate` says why")
+            }
+        }
+    }
+
+    /// A path as people write it: relative to the project, or from `~`.
+    fn shown(&self, path: &Path) -> String {
+        let (root, home) = (self.root().unwrap_or_default(), self.process.home());
+        root::shown(path, &root, home.as_deref())
+    }
+
+    /// The books, for reading. `None` if there are none yet.
+    fn view(&self) -> anyhow::Result<Option<View>> {
+        let root = self.root()?;
+        View::open(&root, self.process.home().as_deref())
+            .with_context(|| format!("the books of {} cannot be read", root.display()))
+    }
 }

@@ -4,12 +4,49 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A regular file, opened. Pipes and devices could make us wait for ever.
 pub fn open(path: &Path) -> Option<File> {
     let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
     if is_file { File::open(path).ok() } else { None }
+}
+
+/// When a file was last written to.
+pub fn modified(path: &Path) -> Option<crate::time::Time> {
+    std::fs::metadata(path).ok()?.modified().ok().map(crate::time::Time::from)
+}
+
+/// All of a file, however long, for commands that a person gave it to.
+pub fn read_all(path: &Path) -> std::io::Result<Vec<u8>> {
+    match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read(path),
+        false => Err(std::io::Error::other("it is not a file")),
+    }
+}
+
+/// A file itself; or the files below a directory that end in one of these, in order of their names.
+pub fn below(path: &Path, ends: &[&str]) -> std::io::Result<Vec<PathBuf>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?.path();
+        // Half-written files have a dot before their name.
+        if entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
+            continue;
+        }
+        let ends_well = || entry.extension().is_some_and(|end| ends.iter().any(|e| end == *e));
+        // A link to a directory could lead round in a circle.
+        if entry.is_dir() && !entry.is_symlink() {
+            found.extend(below(&entry, ends)?);
+        } else if ends_well() {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// At most the first `most` bytes of a file.

@@ -9,8 +9,9 @@ use crate::facts::files;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Git {
-    /// `None` on a detached HEAD and without git.
+    /// None on a detached HEAD and without git.
     pub branch: Option<String>,
     pub commit: Option<String>,
 }
@@ -18,6 +19,16 @@ pub struct Git {
 /// The checkout that `dir` is in.
 pub fn read(dir: &Path) -> Git {
     dir.ancestors().find_map(git_dir).map(|git| from_git_dir(&git)).unwrap_or_default()
+}
+
+/// A name for what is checked out: the branch, `detached-` and the commit, or `unknown`.
+pub fn branch_name(git: &Git) -> String {
+    match (&git.branch, &git.commit) {
+        (Some(branch), Some(_)) => branch.clone(),
+        (None, Some(commit)) => format!("detached-{}", commit.get(..7).unwrap_or(commit)),
+        // Unborn, or not to be read.
+        _ => "unknown".into(),
+    }
 }
 
 /// `.git` as a directory, or as a file that names one (worktrees, submodules).

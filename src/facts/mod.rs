@@ -4,9 +4,11 @@
 pub mod classify;
 pub mod client;
 pub mod command;
+pub mod disk;
 pub mod files;
 pub mod findings;
 pub mod git;
+pub mod hook_runs;
 pub mod lists;
 pub mod marks;
 pub mod place;

@@ -80,7 +80,10 @@ mod tests {
     use super::*;
 
     /// Text with the secret in angle brackets.
-    const SECRETS: [&str; 52] = [
+    const SECRETS: [&str; 55] = [
+        "{\"Authorization\":\"token <abcdef123456>\"}",
+        "{\\\"Authorization\\\": \\\"<abcdef123456>\\\"}",
+        "{\"Cookie\":\"<a=abcdef123456>\"}",
         "curl -H 'Authorization: Bearer <sk-test-FAKE0123456789abcdef>'",
         "authorization: bearer <abcdef123456>",
         "Authorization: Basic <dXNlcjpwYXNzd29yZA==>",

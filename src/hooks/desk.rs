@@ -71,6 +71,23 @@ pub fn seen(live: &mut Live, context: &Context) {
     }
 }
 
+/// Whether a person has a note for the agent that this event comes from, and it would be heard.
+pub fn is_nudged(event: &Event, live: &Live, context: &Context) -> bool {
+    if !context.is_heard {
+        return false;
+    }
+    let agent = event.agent_id.as_deref().and_then(|id| live.agent(id));
+    agent.is_some_and(|agent| agent.nudge.is_some())
+}
+
+/// The note, which is then told.
+pub fn take_nudge(event: &Event, live: &mut Live, context: &Context) -> Option<String> {
+    if !context.is_heard {
+        return None;
+    }
+    live.agent_mut(event.agent_id.as_deref()?)?.take_nudge()
+}
+
 /// What failed on these targets has just succeeded.
 pub fn recover(plan: &mut Plan, live: &mut Live, errors: &Errors, targets: &[String]) {
     let mut errors = errors.clone();

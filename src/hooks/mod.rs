@@ -5,7 +5,8 @@
 //! `tests/cases`.
 
 mod close;
-mod desk;
+pub mod desk;
+pub mod drive;
 mod recall;
 mod synthesis;
 mod tell;

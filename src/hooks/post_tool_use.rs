@@ -15,7 +15,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::desk::LAST_SEEN_SECONDS;
-use super::{desk, pre_tool_use, subagent_stop, synthesis, tell};
+use super::{desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks(event, snapshot);
@@ -30,7 +30,8 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.extend(COPIES);
     }
     if recovered(event, live, context).is_some() {
-        asks.extend([Ask::Errors, Ask::Queue]);
+        asks.push(Ask::Errors);
+        asks.extend(drive::asks_for_items(snapshot));
         asks.extend(COPIES);
     }
     if let Some(id) = linked(event) {
@@ -42,7 +43,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.push(side_file);
         asks.extend(COPIES);
     }
-    if is_stale(event, live, context) {
+    if is_stale(event, live, context) || desk::is_nudged(event, live, context) {
         asks.extend(COPIES);
     }
     asks
@@ -56,6 +57,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         news.push("seen".to_owned());
     }
     desk::seen(&mut live, context);
+    drive::at_work(event, &mut live);
     if let Some(file) = modified(event, context) {
         news.push(format!("modified {file}"));
         live.add_file(file);
@@ -75,6 +77,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             subagent_stop::identify(agent, snapshot, context);
             news.push(format!("agent {id} is known"));
         }
+    }
+    if let Some(note) = desk::take_nudge(event, &mut live, context) {
+        news.push("nudged".to_owned());
+        plan.reply.tell_model(&note);
     }
     if let Some(id) = linked(event) {
         news.push(format!("agent {id} is known"));
@@ -116,7 +122,7 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
 fn finish_work(plan: &mut Plan, live: &Live, target: &str, snapshot: &Snapshot) {
     let Some(mut queue) = snapshot.queue.clone() else { return };
     if queue.finish(&live.session_id, target) && !snapshot.frozen.contains(&Doc::Queue) {
-        plan.put(Doc::Queue, &queue);
+        drive::put_items(plan, &queue, snapshot);
     }
 }
 
@@ -181,7 +187,9 @@ fn link(
     }
     if tell::is_due(live) {
         let synthesis = synthesis::of(live, snapshot);
-        plan.reply.context = tell::tell(live, &synthesis);
+        if let Some(text) = tell::tell(live, &synthesis) {
+            plan.reply.tell_model(&text);
+        }
     }
 }
 

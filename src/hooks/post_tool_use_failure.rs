@@ -14,7 +14,7 @@ use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time::{self, Time};
 
-use super::desk;
+use super::{desk, drive};
 
 pub const LONGEST_MESSAGE: usize = 500;
 
@@ -25,7 +25,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.push(Ask::Errors);
     if class(event) == Class::Syntax {
-        asks.push(Ask::Queue);
+        asks.extend(drive::asks_for_items(snapshot));
     }
     asks
 }
@@ -38,8 +38,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if let (true, Some(call)) = (event.is_agent_tool(), event.text("tool_use_id")) {
         live.drop_call(&call);
     }
-    let failure = failure(event, context);
-    record(failure, live, snapshot, context)
+    drive::at_work(event, &mut live);
+    let note = desk::take_nudge(event, &mut live, context);
+    let mut plan = record(failure(event, context), live, snapshot, context);
+    if let Some(note) = note {
+        plan.reply.tell_model(&note);
+    }
+    plan
 }
 
 /// Takes a failure into the books. StopFailure comes here too.
@@ -161,7 +166,7 @@ fn enqueue(
     if !added {
         return Queued::Before;
     }
-    plan.put(Doc::Queue, &queue);
+    drive::put_items(plan, &queue, snapshot);
     queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }
 

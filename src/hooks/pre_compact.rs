@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::books::Extra;
 use crate::books::active::Active;
 use crate::books::backup::{Backup, Kept, Preserved, too_many};
 use crate::books::current::Current;
@@ -21,7 +22,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
         return Vec::new();
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Backups]);
+    asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Branch, Ask::Backups]);
     asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
     asks
 }
@@ -71,11 +72,7 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
             work_queue: value(serde_json::to_value(&snapshot.queue)),
             active_agents: value(serde_json::to_value(Active::of(lives, snapshot.active.as_ref()))),
             session: value(serde_json::to_value(Current::of(live, None))),
-            extra: snapshot
-                .autonomous
-                .iter()
-                .map(|file| ("autonomous".into(), file.clone()))
-                .collect(),
+            extra: beside(snapshot),
         },
         context_tokens_before: snapshot.in_context.tokens,
         files_in_context: snapshot.in_context.files.iter().map(|f| context.relative(f)).collect(),
@@ -84,6 +81,17 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
     };
     backup.checksum = backup.checksum();
     backup
+}
+
+/// What other systems keep beside the state.
+fn beside(snapshot: &Snapshot) -> Extra {
+    let mut extra = Extra::new();
+    if let Some(file) = &snapshot.autonomous {
+        extra.insert("autonomous".into(), file.clone());
+    }
+    let branch = snapshot.branch.as_ref().and_then(|(_, state)| serde_json::to_value(state).ok());
+    extra.extend(branch.map(|state| ("branch".to_owned(), state)));
+    extra
 }
 
 fn reason(event: &Event, context: &Context) -> String {

@@ -4,8 +4,9 @@
 
 use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
-use crate::books::plural;
+use crate::books::{clip, plural};
 use crate::snapshot::{Context, Snapshot};
+use crate::store::layout::Doc;
 use crate::time;
 
 use super::synthesis;
@@ -90,8 +91,8 @@ fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<Stri
 }
 
 fn open_items(snapshot: &Snapshot) -> Vec<String> {
-    let Some(queue) = &snapshot.queue else { return Vec::new() };
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
+    let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
         lines.push(format!(
@@ -113,6 +114,20 @@ fn open_items(snapshot: &Snapshot) -> Vec<String> {
         }),
     );
     lines
+}
+
+fn branch_loop(snapshot: &Snapshot) -> Option<String> {
+    let (key, state) = snapshot.branch.as_ref()?;
+    let the_loop = state.running()?;
+    Some(format!(
+        "- a loop of branch {} in {}: iteration {} of {}, complete with <promise>{}</promise>: {}",
+        state.branch,
+        Doc::Branch(key.clone()).path(),
+        the_loop.iteration,
+        the_loop.max_iterations,
+        the_loop.completion_promise,
+        clip(&the_loop.prompt, 500)
+    ))
 }
 
 fn running(live: &Live, context: Option<&Context>) -> Vec<String> {

@@ -11,7 +11,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::close::{self, Closing};
-use super::{desk, recall, synthesis};
+use super::{desk, drive, recall, synthesis};
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
@@ -21,7 +21,8 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         return Vec::new();
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend([Ask::Client, Ask::Gone, Ask::Queue]);
+    asks.extend([Ask::Client, Ask::Gone]);
+    asks.extend(drive::asks_to_adopt());
     match desk::source(event).as_str() {
         "clear" => asks.push(Ask::Cleared),
         "fork" => asks.extend(fork_parent(event)),
@@ -78,6 +79,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if source == "fork" && live.task.is_none() {
         live.task = inherited_task(&live, snapshot);
     }
+    drive::adopt(&mut plan, &mut live, snapshot);
     plan.put(Doc::live(&live.session_id), &live);
     let own = std::iter::once(&live);
     let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);

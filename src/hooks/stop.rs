@@ -10,13 +10,14 @@ use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
 use super::stop_failure::API;
-use super::{desk, subagent_stop, synthesis};
+use super::{desk, drive, subagent_stop, synthesis};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     if event.agent_id.is_some() {
         return Vec::new();
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
+    asks.extend(drive::asks(event, snapshot));
     if let Some(live) = snapshot.own(event) {
         let missing = missing(event, live);
         if !missing.is_empty() {
@@ -53,6 +54,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             desk::recover(&mut plan, &mut live, errors, &targets);
         }
     }
+    drive::at_stop(&mut plan, event, &mut live, snapshot, context);
     desk::put(&mut plan, snapshot, &live);
     plan
 }

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 
-use super::{desk, subagent_start, synthesis};
+use super::{desk, drive, subagent_start, synthesis};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Live];
@@ -20,6 +20,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     }
     asks.extend(desk::asks_with_copies(event, snapshot));
     asks.extend(synthesis::asks(snapshot.own(event), snapshot));
+    asks.extend(drive::asks_for_items(snapshot));
     if let Some(agent_id) = event.agent_id.clone() {
         asks.extend(side_file_of(event, &agent_id));
         let path = event.text("agent_transcript_path").map(Into::into);
@@ -70,6 +71,21 @@ pub fn end(
         plan.put(Doc::result(&result.agent_id), result);
     }
     synthesis::fold(plan, live, results, snapshot, context);
+    enqueue(plan, live, results, snapshot);
+}
+
+/// What is urgent becomes a work item, once: without a loop it waits for one.
+fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], snapshot: &Snapshot) {
+    if !snapshot.has(&Ask::Queue) || snapshot.frozen.contains(&Doc::Queue) {
+        return;
+    }
+    let mut queue = snapshot.queue.clone().unwrap_or_default();
+    let findings = results.iter().flat_map(|result| &result.findings);
+    let urgent = findings.filter(|finding| matches!(finding.severity.as_str(), "S0" | "S1"));
+    let added = urgent.filter(|finding| queue.add_finding(finding, &live.session_id)).count();
+    if added > 0 {
+        drive::put_items(plan, &queue, snapshot);
+    }
 }
 
 /// Whether the books have this agent as running.

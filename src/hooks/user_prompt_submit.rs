@@ -5,10 +5,11 @@ use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
-use super::{desk, session_start, synthesis, tell};
+use super::{desk, drive, session_start, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
+    asks.extend(drive::asks_to_adopt());
     if let Some(live) = snapshot.own(event) {
         if is_machine_made(&prompt(event)) && tell::is_due(live) {
             asks.extend(synthesis::asks(Some(live), snapshot));
@@ -43,6 +44,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             plan.outcome = format!("a prompt: /{command}");
         }
     }
+    drive::adopt(&mut plan, &mut live, snapshot);
     desk::put(&mut plan, snapshot, &live);
     plan
 }

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Error, Result};
@@ -57,13 +57,33 @@ impl Dir {
         }
     }
 
+    /// A directory some levels below this one, by its path. `None` if it is not there.
+    pub fn below(&self, path: &str) -> Result<Option<Self>> {
+        let mut dir: Option<Self> = None;
+        for segment in path.split('/') {
+            let next = dir.as_ref().unwrap_or(self).sub(segment)?;
+            let Some(next) = next else { return Ok(None) };
+            dir = Some(next);
+        }
+        Ok(dir)
+    }
+
     /// A directory in this one, made if need be.
     pub fn make(&self, name: &str) -> Result<Self> {
+        self.make_as(name, PRIVATE_DIR)
+    }
+
+    /// The same with the mode that the user's umask leaves.
+    pub fn make_usual(&self, name: &str) -> Result<Self> {
+        self.make_as(name, Mode::from_raw_mode(0o777))
+    }
+
+    fn make_as(&self, name: &str, mode: Mode) -> Result<Self> {
         for _ in 0..3 {
             if let Some(dir) = self.sub(name)? {
                 return Ok(dir);
             }
-            match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIR)) {
+            match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, mode)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => {
                     return Err(Error::io("make the directory", &self.path_of(name), error));
@@ -73,9 +93,15 @@ impl Dir {
         Err(Error::io("make the directory", &self.path_of(name), Errno::NOENT))
     }
 
+    /// A directory that was not there before: what somebody else made is not used.
+    pub fn make_new(&self, name: &str) -> Result<Self> {
+        retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIR))
+            .map_err(|error| Error::io("make the directory", &self.path_of(name), error))?;
+        self.make(name)
+    }
+
     pub fn is_symlink(&self, name: &str) -> bool {
-        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink())
+        self.file_type(name).is_some_and(FileType::is_symlink)
     }
 
     /// The bytes of a file. Only `NotFound` means that there is none.
@@ -122,10 +148,20 @@ impl Dir {
 
     /// A new file with this content; an error if there is one already.
     pub fn create(&self, name: &str, bytes: &[u8], sync: bool) -> Result<()> {
+        self.create_as(name, bytes, sync, PRIVATE_FILE)
+    }
+
+    /// The same with the mode that the user's umask leaves.
+    pub fn create_usual(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.create_as(name, bytes, true, Mode::from_raw_mode(0o666))
+    }
+
+    fn create_as(&self, name: &str, bytes: &[u8], sync: bool, mode: Mode) -> Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let failed = |error: io::Error| Error::io("write", &self.path_of(name), error);
-        let mut file = self.open_file(name, flags).map_err(|error| failed(error.into()))?;
+        let opened = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, mode));
+        let mut file = File::from(opened.map_err(|error| failed(error.into()))?);
         let written = file.write_all(bytes).and_then(|()| match sync {
             true => retry_on_intr(|| rustix::fs::fdatasync(&file)).map_err(io::Error::from),
             false => Ok(()),
@@ -168,6 +204,41 @@ impl Dir {
     pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
         retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name))
             .map_err(|error| Error::io("replace", &to.path_of(name), error))
+    }
+
+    /// Moves a file to a name that nobody has; `AlreadyExists` if somebody has it.
+    pub fn rename_new(&self, from: &str, to: &Self, name: &str) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
+            match retry_on_intr(|| rustix::fs::renameat_with(&self.fd, from, &to.fd, name, flags)) {
+                Ok(()) => return Ok(()),
+                // A file system that cannot: then we look first.
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                Err(error) => return Err(Error::io("move to", &to.path_of(name), error)),
+            }
+        }
+        if to.exists(name)? {
+            return Err(Error::io("move to", &to.path_of(name), Errno::EXIST));
+        }
+        self.rename(from, to, name)
+    }
+
+    /// Two files take each other's name at once. `false`: this file system cannot do that.
+    pub fn exchange(&self, one: &str, other: &str) -> Result<bool> {
+        #[cfg(target_os = "linux")]
+        {
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            let exchanged =
+                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, one, &self.fd, other, flags));
+            match exchanged {
+                Ok(()) => Ok(true),
+                Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+                Err(error) => Err(Error::io("replace", &self.path_of(other), error)),
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        Ok(false)
     }
 
     /// Puts a new file in the place of an old one, atomically.
@@ -222,6 +293,86 @@ impl Dir {
             }
         }
         self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    /// Removes a directory and all that is in it. Symlinks are removed, not followed.
+    pub fn remove_tree(&self, name: &str) -> Result<()> {
+        if let Some(dir) = self.sub(name)? {
+            for entry in dir.names()? {
+                if dir.is_dir(&entry) {
+                    dir.remove_tree(&entry)?;
+                } else {
+                    dir.remove(&entry)?;
+                }
+            }
+        }
+        self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    /// Copies a plain file or a directory of such to another directory. Nothing is followed.
+    pub fn copy_item(&self, name: &str, to: &Self) -> Result<()> {
+        match self.kind(name)? {
+            Some(kind) if kind.is_dir() => {
+                let Some(from) = self.sub(name)? else { return Ok(()) };
+                let to = to.make(name)?;
+                from.names()?.iter().try_for_each(|name| from.copy_item(name, &to))
+            }
+            Some(kind) if kind.is_file() => match self.read(name)? {
+                Some(bytes) => to.create(name, &bytes, false),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    pub fn exists(&self, name: &str) -> Result<bool> {
+        Ok(self.kind(name)?.is_some())
+    }
+
+    /// What a name stands for; only `NotFound` means that it stands for nothing.
+    fn kind(&self, name: &str) -> Result<Option<FileType>> {
+        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(Error::io("look at", &self.path_of(name), error)),
+        }
+    }
+
+    pub fn is_dir(&self, name: &str) -> bool {
+        self.file_type(name).is_some_and(FileType::is_dir)
+    }
+
+    /// Whether nobody may write to a file, or at least we may not.
+    pub fn is_read_only(&self, name: &str) -> bool {
+        let Ok(stat) = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            return false;
+        };
+        stat.st_mode & 0o222 == 0
+            || rustix::fs::accessat(&self.fd, name, Access::WRITE_OK, AtFlags::empty()).is_err()
+    }
+
+    pub fn is_writable(&self) -> bool {
+        rustix::fs::accessat(&self.fd, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
+    }
+
+    /// Gives a new file the mode and the owner of an old one, if there is one.
+    pub fn copy_mode_to(&self, old: &str, to: &Self, new: &str) -> Result<()> {
+        let failed = |error: Errno| Error::io("set the mode of", &to.path_of(new), error);
+        let stat = match rustix::fs::statat(&self.fd, old, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(()),
+            other => other.map_err(failed)?,
+        };
+        // Only root can give files away, and only then it matters.
+        let owner = Some(rustix::fs::Uid::from_raw(stat.st_uid));
+        let group = Some(rustix::fs::Gid::from_raw(stat.st_gid));
+        let _ = rustix::fs::chownat(&to.fd, new, owner, group, AtFlags::SYMLINK_NOFOLLOW);
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+        rustix::fs::chmodat(&to.fd, new, mode, AtFlags::empty()).map_err(failed)
+    }
+
+    fn file_type(&self, name: &str) -> Option<FileType> {
+        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(FileType::from_raw_mode(stat.st_mode))
     }
 
     pub fn sync(&self) -> Result<()> {

@@ -7,8 +7,11 @@ use std::path::Path;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
 use crate::store::dir::Dir;
+use crate::store::lock::{self, Taken};
 
 pub const LOCK: &str = ".lock";
+/// Our own settings, beside the client's.
+pub const SETTINGS: &str = "hookkeeper.json";
 
 /// Opens `.claude/state` below a project's root, and makes it if need be.
 pub fn open(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
@@ -30,7 +33,8 @@ pub fn lock_file(state: &Dir) -> Result<File> {
 fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
     match existing_claude_dir(root, home)? {
         Some(dir) => Ok(dir),
-        None => Dir::open(root)?.make(".claude"),
+        // The directory is the project's, and its settings are shared: no secret of ours.
+        None => Dir::open(root)?.make_usual(".claude"),
     }
 }
 
@@ -63,7 +67,7 @@ fn first_lock(state: &Dir) -> Result<File> {
 
 /// The project's settings, and what is wrong with them. A file that cannot be read is a bad one.
 pub fn settings(claude: &Dir) -> (Settings, Option<String>) {
-    match claude.read("hookkeeper.json") {
+    match claude.read(SETTINGS) {
         Ok(None) => (Settings::default(), None),
         Ok(Some(bytes)) => Settings::read(&bytes),
         Err(error) => (Settings::default(), Some(error.to_string())),
@@ -79,4 +83,27 @@ pub fn hide(state: &Dir) -> Result<()> {
         Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }
+}
+
+/// Deletes the books and our settings of a project; `.claude` too if nothing else is in it.
+pub fn purge(root: &Path, home: Option<&Path>) -> Result<()> {
+    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(()) };
+    if let Some(state) = claude.sub("state")? {
+        let lock = lock::take(lock_file(&state)?);
+        if !matches!(lock, Ok(Taken::Yes(_))) {
+            return Err(Error::Busy);
+        }
+        claude.remove_tree("state")?;
+    }
+    claude.remove_tree("branches")?;
+    claude.remove(SETTINGS)?;
+    if root.join(".claude").is_symlink() {
+        return Ok(());
+    }
+    Dir::open(root)?.remove_empty(".claude")
+}
+
+/// Deletes what we keep in the client's own directory.
+pub fn purge_client(client: &Path) -> Result<()> {
+    if client.is_dir() { Dir::open(client)?.remove_tree("hookkeeper") } else { Ok(()) }
 }

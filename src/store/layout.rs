@@ -1,10 +1,12 @@
 //! Where every document is: its room below `.claude`, its file name, how it is kept.
 
-use crate::id::FileStem;
+use crate::id::{BranchKey, FileStem};
 
 /// Directories of ours, as path segments below `.claude`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
+    /// What belongs to a branch, beside `.claude/state`.
+    Branch(BranchKey),
     State,
     Session,
     Live,
@@ -22,9 +24,15 @@ pub enum Room {
 }
 
 impl Room {
-    /// Below `.claude/state`.
-    pub fn segments(self) -> &'static [&'static str] {
-        match self {
+    /// Whether it is below `.claude` itself, not below `.claude/state`.
+    pub fn is_beside_state(&self) -> bool {
+        matches!(self, Self::Branch(_))
+    }
+
+    /// Below `.claude/state`, or `.claude`.
+    pub fn segments(&self) -> Vec<&str> {
+        let fixed: &[&str] = match self {
+            Self::Branch(key) => return vec!["branches", key.as_str()],
             Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
@@ -39,7 +47,8 @@ impl Room {
             Self::Rejected => &["rejected"],
             Self::Quarantine => &["quarantine"],
             Self::Spool => &["spool"],
-        }
+        };
+        fixed.to_vec()
     }
 }
 
@@ -60,6 +69,7 @@ pub enum Doc {
     LoopState,
     Backup(String),
     Notices,
+    Branch(BranchKey),
 }
 
 impl Doc {
@@ -86,6 +96,7 @@ impl Doc {
             Self::Queue | Self::LoopState => Room::Loop,
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
+            Self::Branch(key) => Room::Branch(key.clone()),
         }
     }
 
@@ -103,6 +114,7 @@ impl Doc {
             Self::LoopState => "LOOP_STATE.md".into(),
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
+            Self::Branch(_) => "state.json".into(),
         }
     }
 
@@ -115,11 +127,19 @@ impl Doc {
         name + &self.file()
     }
 
+    /// From the project: `.claude/state/agents/active.json`.
+    pub fn path(&self) -> String {
+        let state = if self.room().is_beside_state() { "" } else { "state/" };
+        format!(".claude/{state}{}", self.name())
+    }
+
     /// Durable documents are synced before they are renamed; the others die with the client.
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
-            Self::Queue | Self::LoopState => true,
+            Self::Queue | Self::Branch(_) => true,
+            // It is rendered from the queue.
+            Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
             Self::Errors | Self::Notices => false,
@@ -128,6 +148,6 @@ impl Doc {
 
     /// Documents that models write too, not atomically: never moved away by a hook.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Queue | Self::LoopState)
+        matches!(self, Self::Queue | Self::LoopState | Self::Branch(_))
     }
 }

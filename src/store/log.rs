@@ -1,20 +1,51 @@
 //! `log/hooks.jsonl`: one line per hook run, so that a user whose hook "does nothing" can see why.
 //! A log that cannot be written is no reason to fail: the books matter more.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+use crate::schema::fields;
 use crate::store::dir::Dir;
 
 const LARGEST: u64 = 1 << 20;
 
+/// One hook run.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "time", "event", "session", "wrote", "us", "outcome"
+])))]
 pub struct Line<'a> {
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub time: &'a str,
     pub event: &'a str,
     pub session: &'a str,
+    /// Documents that were replaced, removed (`-`) or moved.
     pub wrote: &'a [String],
+    /// Microseconds from start to end.
     pub us: u64,
     pub outcome: &'a str,
+}
+
+/// A line as it is read again. What is not there is empty: the line may be another version's.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Past {
+    pub time: String,
+    pub event: String,
+    pub session: String,
+    pub us: u64,
+    pub outcome: String,
+}
+
+/// Bytes to look at for one line: more than most lines have.
+const LINE: usize = 600;
+
+/// The newest lines, newest first. What is no line of ours is passed over.
+pub fn newest(room: &Dir, most: usize) -> Vec<Past> {
+    let tail = room.read_tail("hooks.jsonl", most * LINE).unwrap_or_default();
+    let lines = tail.rsplit(|byte| *byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).take(most).collect()
 }
 
 /// Adds a line. Whoever holds the lock also turns the file over when it is full.

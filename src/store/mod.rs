@@ -26,8 +26,14 @@ pub mod layout;
 pub mod lock;
 pub mod log;
 pub mod quarantine;
+pub mod recorded;
 pub mod rejected;
+mod repair;
+pub mod scratch;
+pub mod set_aside;
+pub mod settings_file;
 pub mod spool;
+pub mod survey;
 pub mod view;
 
 use std::io;
@@ -35,6 +41,7 @@ use std::path::Path;
 
 use crate::books::settings::{Durability, Settings};
 use crate::error::{Error, Result};
+use crate::id::BranchKey;
 use crate::json::Object;
 use crate::plan::Change;
 use crate::time::Time;
@@ -144,9 +151,44 @@ impl Store {
         self.claude.read(name).ok().flatten()
     }
 
+    pub fn has_branches(&self) -> Result<bool> {
+        Ok(self.claude.sub("branches")?.is_some())
+    }
+
+    /// The folder of a branch: its own name, or, where another branch has it, one with a digest.
+    pub fn branch_key(&mut self, branch: &str) -> Result<BranchKey> {
+        let key = BranchKey::of(branch);
+        if !self.find_room(Room::Branch(key.clone()))? {
+            return Ok(key);
+        }
+        let bytes = self.room(Room::Branch(key.clone()))?.read("state.json")?.unwrap_or_default();
+        let owner = Object::parse(&bytes).ok().and_then(|state| state.text("branch"));
+        // The seed's own files may have the folder's name there.
+        let own = owner.is_none_or(|owner| owner == branch || owner == key.as_str());
+        Ok(if own { key } else { BranchKey::beside(branch) })
+    }
+
+    /// Our own settings as they are; `None` if there are none.
+    pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
+        self.claude.read(home::SETTINGS)
+    }
+
+    /// Puts our own settings in the place of the old ones. The file is its user's: its mode stays.
+    pub fn put_settings(&mut self, bytes: &[u8]) -> Result<()> {
+        self.state.create(NEW, bytes, true)?;
+        let put = self
+            .claude
+            .copy_mode_to(home::SETTINGS, &self.state, NEW)
+            .and_then(|()| self.state.rename(NEW, &self.claude, home::SETTINGS));
+        if put.is_err() {
+            let _ = self.state.remove(NEW);
+        }
+        put
+    }
+
     /// The names of the documents in a room.
     pub fn names(&mut self, room: Room) -> Result<Vec<String>> {
-        if self.find_room(room)? { self.room(room)?.names() } else { Ok(Vec::new()) }
+        if self.find_room(room.clone())? { self.room(room)?.names() } else { Ok(Vec::new()) }
     }
 
     /// Carries a plan's changes out, in their order.
@@ -209,7 +251,7 @@ impl Store {
     }
 
     fn quarantine(&mut self, doc: &Doc, why: &str) -> Result<()> {
-        let name = quarantine::put(&self.state, self.room(doc.room())?, doc, self.now)?;
+        let name = quarantine::put(&self.state, self.room(doc.room())?, &doc.name(), self.now)?;
         let text = format!(
             "HookKeeper could not read .claude/state/{} ({why}). It was moved to \
              .claude/state/quarantine/{name} and started anew.",
@@ -222,7 +264,7 @@ impl Store {
 
     fn freeze(&mut self, doc: &Doc, why: &str) {
         let name = doc.name();
-        let text = format!("HookKeeper: .claude/state/{name} {why}.");
+        let text = format!("HookKeeper: {} {why}.", doc.path());
         self.remarks.push((format!("frozen/{name}/{why}"), text));
         self.frozen.push(doc.clone());
     }
@@ -242,9 +284,10 @@ impl Store {
         if room == Room::State || self.rooms.iter().any(|(have, _)| *have == room) {
             return Ok(true);
         }
+        let base = if room.is_beside_state() { &self.claude } else { &self.state };
         let mut dir = None;
         for segment in room.segments() {
-            let next = dir.as_ref().unwrap_or(&self.state).sub(segment)?;
+            let next = dir.as_ref().unwrap_or(base).sub(segment)?;
             let Some(next) = next else { return Ok(false) };
             dir = Some(next);
         }
@@ -253,10 +296,16 @@ impl Store {
     }
 
     fn make_room(&mut self, room: Room) -> Result<()> {
-        if !self.find_room(room)? {
-            let mut dir = None;
+        if !self.find_room(room.clone())? {
+            let beside = room.is_beside_state();
+            let base = if beside { &self.claude } else { &self.state };
+            let mut dir: Option<Dir> = None;
             for segment in room.segments() {
-                dir = Some(dir.as_ref().unwrap_or(&self.state).make(segment)?);
+                let next = dir.as_ref().unwrap_or(base).make(segment)?;
+                if beside && dir.is_none() {
+                    home::hide(&next)?;
+                }
+                dir = Some(next);
             }
             self.rooms.extend(dir.map(|dir| (room, dir)));
         }
@@ -281,7 +330,7 @@ fn sweep(state: &Dir) -> Result<()> {
 }
 
 /// A document from a later version of the format: `version` above 1, `hooks_version` above 3.0.
-fn is_newer(bytes: &[u8]) -> bool {
+pub fn is_newer(bytes: &[u8]) -> bool {
     if memchr::memmem::find(bytes, b"version\"").is_none() {
         return false;
     }

@@ -2,22 +2,42 @@
 
 use crate::error::Result;
 use crate::store::dir::Dir;
-use crate::store::layout::Doc;
 use crate::time::{self, Time};
 
 /// Copies of one document.
 const COPIES: usize = 3;
 
-/// Moves a document away and gives its new name.
-pub fn put(state: &Dir, room: &Dir, doc: &Doc, now: Time) -> Result<String> {
+/// Moves a document away and gives its new name. `path` is below `.claude/state`, `room` is where
+/// its last part is.
+pub fn put(state: &Dir, room: &Dir, path: &str, now: Time) -> Result<String> {
     let quarantine = state.make("quarantine")?;
-    let prefix = format!("{}.", doc.name().replace('/', "-"));
+    let (prefix, name) = names(path, now);
+    room.rename(path.rsplit('/').next().unwrap_or(path), &quarantine, &name)?;
+    drop_oldest(&quarantine, &prefix)?;
+    Ok(name)
+}
+
+/// Keeps a copy of a document that stays, and gives the copy's name.
+pub fn copy(state: &Dir, bytes: &[u8], path: &str, now: Time) -> Result<String> {
+    let quarantine = state.make("quarantine")?;
+    let (prefix, name) = names(path, now);
+    quarantine.remove(&name)?;
+    quarantine.create(&name, bytes, true)?;
+    drop_oldest(&quarantine, &prefix)?;
+    Ok(name)
+}
+
+fn names(path: &str, now: Time) -> (String, String) {
+    let prefix = format!("{}.", path.replace('/', "-"));
     let name = format!("{prefix}{}", time::stamp(now));
-    room.rename(&doc.file(), &quarantine, &name)?;
+    (prefix, name)
+}
+
+fn drop_oldest(quarantine: &Dir, prefix: &str) -> Result<()> {
     let names = quarantine.names()?;
-    let copies: Vec<&String> = names.iter().filter(|have| have.starts_with(&prefix)).collect();
+    let copies: Vec<&String> = names.iter().filter(|have| have.starts_with(prefix)).collect();
     for old in copies.iter().take(copies.len().saturating_sub(COPIES)) {
         quarantine.remove(old)?;
     }
-    Ok(name)
+    Ok(())
 }

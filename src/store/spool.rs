@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 use crate::books::live::Client;
 use crate::error::{Error, Result};
 use crate::facts::git::Git;
+#[cfg(test)]
+use crate::schema::fields;
 use crate::store::dir::Dir;
 
 const ROOM: &str = "spool";
@@ -20,10 +22,15 @@ const STALE_AFTER: i64 = 10;
 
 /// An event and what was true when it came.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["time", "client", "git", "payload"])))]
 pub struct Entry {
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub time: String,
     pub client: Client,
     pub git: Git,
+    /// What the client sent, secrets redacted.
+    #[cfg_attr(test, schemars(with = "crate::books::Extra"))]
     pub payload: Box<RawValue>,
 }
 

@@ -6,26 +6,84 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::books::backup::Kept;
+use crate::books::branch::BranchState;
 use crate::books::live::Live;
 use crate::books::metrics::Metrics;
-use crate::error::Result;
+use crate::books::settings::Settings;
+use crate::error::{Error, Result};
 use crate::json::Object;
 use crate::store::dir::Dir;
+use crate::store::log::{self, Past};
 
 pub struct View {
+    claude: Dir,
     state: Dir,
+}
+
+/// A file or folder below `.claude/state`.
+#[derive(Debug)]
+pub struct Found {
+    pub path: String,
+    pub is: Is,
+}
+
+#[derive(Debug)]
+pub enum Is {
+    Folder,
+    /// Anything that is no folder: links too.
+    File,
+    /// A folder that the system does not let us open, and why.
+    OutOfReach(String),
+}
+
+/// What came of reading a document.
+pub enum Read<T> {
+    Good(T),
+    None,
+    /// It is there, and it cannot be read.
+    Bad,
 }
 
 impl View {
     /// `None` if there are no books. Nothing is made.
     pub fn open(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
         let Some(claude) = super::home::existing_claude_dir(root, home)? else { return Ok(None) };
-        Ok(claude.sub("state")?.map(|state| Self { state }))
+        Ok(claude.sub("state")?.map(|state| Self { claude, state }))
     }
 
     /// A document by its path below `.claude/state`.
     pub fn document<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
         serde_json::from_slice(&self.bytes(path)?).ok()
+    }
+
+    /// The same, for who has to tell a document that is not there from one that cannot be read.
+    pub fn look<T: DeserializeOwned>(&self, path: &str) -> Read<T> {
+        match self.read(path) {
+            Ok(None) => Read::None,
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(Read::Bad, Read::Good),
+            Err(_) => Read::Bad,
+        }
+    }
+
+    pub fn settings(&self) -> Settings {
+        super::home::settings(&self.claude).0
+    }
+
+    /// What the last hooks did, newest first.
+    pub fn log(&self, most: usize) -> Vec<Past> {
+        let Some(room) = self.dir("log") else { return Vec::new() };
+        log::newest(&room, most)
+    }
+
+    /// The states of all branches that have one, by folder.
+    pub fn branches(&self) -> Vec<BranchState> {
+        let Ok(Some(branches)) = self.claude.sub("branches") else { return Vec::new() };
+        let names = branches.names().unwrap_or_default();
+        let state = |name: &String| {
+            let bytes = branches.sub(name).ok()??.read("state.json").ok()??;
+            serde_json::from_slice(&bytes).ok()
+        };
+        names.iter().filter_map(state).collect()
     }
 
     pub fn metrics(&self) -> Option<Metrics> {
@@ -53,22 +111,69 @@ impl View {
         backups.collect()
     }
 
+    /// Everything below `.claude/state`; folders that are not to be entered stand for what is in
+    /// them.
+    pub fn everything(&self, enter: impl Fn(&str) -> bool) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        list(&self.state, "", &enter, &mut found)?;
+        Ok(found)
+    }
+
+    /// The bytes of a file below `.claude/state`, and why there are none.
+    pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        match path.rsplit_once('/') {
+            None => self.state.read(path),
+            Some((room, file)) => match self.state.below(room)? {
+                Some(dir) => dir.read(file),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The bytes of `.claude/hookkeeper.json`.
+    pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
+        self.claude.read(super::home::SETTINGS)
+    }
+
     pub fn count(&self, room: &str) -> usize {
         self.names(room).len()
     }
 
-    fn names(&self, room: &str) -> Vec<String> {
+    /// The names in a folder below `.claude/state`, in order.
+    pub fn names(&self, room: &str) -> Vec<String> {
         self.dir(room).and_then(|dir| dir.names().ok()).unwrap_or_default()
     }
 
-    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        let (room, file) = path.rsplit_once('/')?;
-        self.dir(room)?.read(file).ok()?
+    /// What a file below `.claude/state` holds, if it can be read.
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.read(path).ok()?
     }
 
     fn dir(&self, room: &str) -> Option<Dir> {
-        let mut segments = room.split('/');
-        let first = self.state.sub(segments.next()?).ok()??;
-        segments.try_fold(first, |dir, segment| dir.sub(segment).ok()?)
+        self.state.below(room).ok()?
     }
+}
+
+fn list(
+    dir: &Dir,
+    above: &str,
+    enter: &impl Fn(&str) -> bool,
+    found: &mut Vec<Found>,
+) -> Result<()> {
+    for name in dir.names()? {
+        let path = format!("{above}{name}");
+        let is = match dir.sub(&name) {
+            Ok(Some(sub)) if enter(&path) => {
+                list(&sub, &format!("{path}/"), enter, found)?;
+                continue;
+            }
+            Ok(Some(_)) => Is::Folder,
+            // It went away in the meantime.
+            Ok(None) => continue,
+            Err(Error::Io { cause, .. }) => Is::OutOfReach(cause.to_string()),
+            Err(_) => Is::File,
+        };
+        found.push(Found { path, is });
+    }
+    Ok(())
 }

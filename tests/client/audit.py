@@ -13,7 +13,7 @@ def audit(bench, check):
     for number, client in enumerate(bench.clients, 1):
         _stream(f"run {number}", client, check)
     for transcript in bench.transcripts():
-        _transcript(transcript, bench.command, check)
+        _transcript(transcript, bench, check)
     if bench.books_kept:
         _log(bench, check)
         for room in TROUBLE:
@@ -39,17 +39,26 @@ def _stream(run, client, check):
     check.equal(f"{run}: the client's stderr", client.stderr, "")
 
 
-def _transcript(path, command, check):
+def _transcript(path, bench, check):
+    """A stop that we block is an error in the client's words. It must be one that our log has, too."""
+    blocks, summarised = [], []
     for line in json_lines(path):
         attachment = line.get("attachment") or {}
         kind = attachment.get("type", "")
-        if kind.startswith("hook_"):
+        blocked = kind == "hook_blocking_error" and attachment["hookEvent"] == "Stop"
+        if blocked:
+            blocks.append(attachment["blockingError"]["blockingError"])
+        elif kind.startswith("hook_"):
             check.that(f"{path.name}: {kind} is no complaint", kind in GOOD, attachment)
         if kind == "hook_success":
             check.holds(f"{path.name}: {attachment['hookName']}", attachment,
-                        {"command": f"{command} hook", "exitCode": 0, "stderr": ""})
+                        {"command": bench.hook_command(attachment["hookEvent"]), "exitCode": 0, "stderr": ""})
         if line.get("subtype") == "stop_hook_summary":
-            check.equal(f"{path.name}: errors of Stop hooks", line["hookErrors"], [])
+            summarised.extend(line["hookErrors"])
+    log = bench.books.log() if bench.books_kept else []
+    ours = [line for line in log if line["session"] == path.stem and line["outcome"].startswith("blocked: ")]
+    check.equal(f"{path.name}: stops that were blocked", len(blocks), len(ours))
+    check.equal(f"{path.name}: errors of Stop hooks", summarised, blocks)
 
 
 def _log(bench, check):

@@ -1,14 +1,17 @@
 """A fresh project with our hooks, the client to run in it, and the books that it leaves."""
 import json
+import os
 import subprocess
 from pathlib import Path
 
+import wiring
 from drive import Client
 from script import bash
 
 
 class Bench:
-    def __init__(self, root, exe, binary, settings):
+    def __init__(self, root, exe, binary, wire=wiring.by_default):
+        """`wire` is one of the functions in wiring.py."""
         self.root = root
         self.exe = exe
         self.command = str(binary)
@@ -17,7 +20,7 @@ class Bench:
         self.books = Books(self.project / ".claude/state")
         self.books_kept = True
         self.clients = []
-        self._make_project(settings)
+        self._make_project(wire)
 
     def run(self, *prompts, rules=(), args=(), env=None):
         return self.start(*prompts, rules=rules, args=args, env=env).finish()
@@ -25,9 +28,23 @@ class Bench:
     def start(self, *prompts, rules=(), args=(), env=None):
         out = self.root / f"run-{len(self.clients) + 1}"
         out.mkdir()
-        client = Client(self.exe, self.project, self.home, out, prompts, rules, args, env)
+        environment = {"PATH": self.path(), **(env or {})}
+        client = Client(self.exe, self.project, self.home, out, prompts, rules, args, environment)
         self.clients.append(client)
         return client
+
+    def path(self):
+        """A PATH on which the program is found by its name, and no other program by that name."""
+        bin = self.root / "bin"
+        if not bin.exists():
+            bin.mkdir()
+            (bin / "hookkeeper").symlink_to(self.command)
+        return os.pathsep.join([str(bin), wiring.path_without("hookkeeper")])
+
+    def hook_command(self, event):
+        """How the client spells our hook's command in its accounts."""
+        hook = self.hooks[event][0]["hooks"][0]
+        return " ".join([hook["command"], *hook["args"]])
 
     def copy_books(self, name):
         """A tool call that copies the books as they are at that moment; see `copied`."""
@@ -58,15 +75,11 @@ class Bench:
         for client in self.clients:
             client.kill()
 
-    def _make_project(self, settings):
+    def _make_project(self, wire):
         self.project.mkdir(parents=True)
-        for groups in settings["hooks"].values():
-            for hook in (hook for group in groups for hook in group["hooks"]):
-                if hook["command"] == "hookkeeper":
-                    hook["command"] = self.command
         self.write("README.md", "A small project.\n")
-        self.write(".claude/settings.json", json.dumps(settings, indent=2))
         self.git("init", "--quiet", "--initial-branch=main")
+        self.hooks = wire(self)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message=Start")
 

@@ -23,11 +23,15 @@ from audit import audit  # noqa: E402
 from bench import Bench  # noqa: E402
 from check import Check  # noqa: E402
 from drive import NoClient, find_client, leave_the_network  # noqa: E402
+from packaging import check_packaging  # noqa: E402
 from scenarios import ALL  # noqa: E402
+from wiring import by_default  # noqa: E402
 
 
 def main():
     options = arguments()
+    if not packaged():
+        return 1
     try:
         client = find_client()
     except NoClient as why:
@@ -51,6 +55,14 @@ def arguments():
     return parser.parse_args()
 
 
+def packaged():
+    check = Check()
+    check_packaging(check)
+    for failure in check.failures:
+        print(failure)
+    return not check.failures
+
+
 def again(options, binary):
     """The arguments that start this program once more, with what was found out so far."""
     only = ["--only", options.only] if options.only else []
@@ -72,8 +84,7 @@ def passes(name, client, binary, keep):
     began = time.monotonic()
     root = Path(tempfile.mkdtemp(prefix=f"hookkeeper-{name}-"))
     check = Check()
-    settings = json.loads((REPOSITORY / "settings.example.json").read_text())
-    bench = Bench(root, client, binary, settings)
+    bench = Bench(root, client, binary, getattr(ALL[name], "wiring", by_default))
     try:
         ALL[name](bench, check)
         audit(bench, check)

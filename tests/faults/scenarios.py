@@ -95,6 +95,22 @@ def is_open(project):
     return (project.live(NEW_SESSION) or {}).get("source") == "startup"
 
 
+def running_loop(project, _clock=None):
+    """A loop that the session drives, in its third iteration."""
+    item = {"id": "work-001", "priority": "S1", "title": "Refuse empty passwords", "description": "", "status": "pending",
+            "added_iteration": 1, "completed_iteration": None}
+    queue = {"version": 1, "task": "login", "iteration": 3, "consecutive_passes": 0, "items": [item], "gate_results": {},
+             "status": "BUILDING", "session_id": SESSION, "started_at": "2026-01-29T10:00:00Z", "max_iterations": 50,
+             "phase": "BUILD", "gates": ["test"]}
+    path = project.state / "loop/work_queue.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(queue, indent=2) + "\n")
+
+
+def loop_went_on(project):
+    return (project.read("loop/work_queue.json") or {}).get("iteration", 0) > 3
+
+
 def fill_metrics(project, _clock=None):
     """Two hundred sessions: the next one moves the oldest to the archive."""
     path = project.state / "session/metrics.json"
@@ -171,6 +187,7 @@ SCENARIOS = [
     Scenario("PreCompact", event("PreCompact", custom_instructions="new words"), has_backup),
     Scenario("PostCompact", event("PostCompact", compact_summary="another"), live_has(compactions=2)),
     Scenario("Stop", event("Stop"), has_result(SECOND_AGENT, "lost")),
+    Scenario("loop-goes-on", event("Stop", stop_hook_active=True), loop_went_on, running_loop),
     Scenario("StopFailure", event("StopFailure", **BILLING), has_notice),
     Scenario("stop-without-start", event("SubagentStop", agent_id=NEW_AGENT), has_result(NEW_AGENT, "success")),
     Scenario("start-again", event("SubagentStart", agent_id=AGENT), has_agent(AGENT)),

@@ -1,6 +1,8 @@
 //! A scratch project, and the binary started in it as the client would start it.
 #![allow(dead_code, reason = "every test binary uses a part of this")]
 
+pub mod books;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -163,4 +165,23 @@ fn collect(base: &Path, dir: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
             files.insert(name, fs::read(&path).unwrap_or_default());
         }
     }
+}
+
+/// An event of a session in the project.
+pub fn event(session: &str, name: &str, fields: Value) -> Value {
+    let mut event = serde_json::json!({"session_id": session, "hook_event_name": name, "cwd": "/home/dev/shop"});
+    event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    event
+}
+
+/// What a command printed that could do its work.
+pub fn good(run: Run) -> String {
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+    run.stdout
+}
+
+/// A command that could not: it says so in these words, and prints nothing else.
+pub fn refused(run: &Run, says: &str) {
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
+    assert!(run.stderr.contains(says), "{}", run.stderr);
 }

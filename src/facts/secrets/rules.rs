@@ -132,12 +132,18 @@ fn authorization(rest: &str) -> Option<Range<usize>> {
         return (blanks > 0 && length >= 6).then_some(start..start + length);
     }
     let after = HEADERS.iter().find_map(|name| strip_word(rest, name))?;
-    let value = after.strip_prefix(':')?.trim_start_matches(' ');
+    // In JSON the name and the value have quotes, in JSON within a text escaped ones.
+    let unquoted = |text| {
+        let marks = ["\\\"", "\"", "'"];
+        marks.iter().find_map(|mark| str::strip_prefix(text, *mark)).unwrap_or(text)
+    };
+    let value = unquoted(after).trim_start_matches(' ').strip_prefix(':')?;
+    let value = unquoted(value.trim_start_matches(' '));
     let value = ["basic ", "token ", "digest ", "negotiate ", "apikey "]
         .iter()
         .find_map(|scheme| strip_caseless(value, scheme))
         .unwrap_or(value);
-    let length = value.find(['"', '\'', '\n', '\r']).unwrap_or(value.len());
+    let length = value.find(['"', '\'', '\n', '\r', '\\']).unwrap_or(value.len());
     let start = rest.len() - value.len();
     (length > 0 && !value.to_ascii_lowercase().starts_with("bearer "))
         .then_some(start..start + length)

@@ -25,7 +25,7 @@ def compaction(bench, check):
     check.contains("what the model heard after it", heard(following), "- task: make a plan\n- 1 file modified: plan.md")
     # The client reports these two hooks nowhere else.
     for event in ("PreCompact", "PostCompact"):
-        well = f"{event} [{bench.command} hook] completed successfully"
+        well = f"{event} [{bench.hook_command(event)}] completed successfully"
         check.contains(f"the client on {event}", heard(following), well)
     _check_entry(check, bench, client, NO_AGENTS)
 

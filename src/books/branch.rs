@@ -1,0 +1,79 @@
+//! `.claude/branches/{branch}/state.json`: what belongs to a branch, in the seed's schema. The loop
+//! is ours to keep; what other parts hold is kept as it is.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Extra;
+#[cfg(test)]
+use crate::schema::fields;
+
+/// The state of a branch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["branch"])))]
+pub struct BranchState {
+    /// The branch's real name; its folder has another one.
+    pub branch: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted_at: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Value>,
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub the_loop: Option<BranchLoop>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Value>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A prompt that is given again until a promise is made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "active", "iteration", "maxIterations", "completionPromise", "prompt", "startedAt"
+])))]
+pub struct BranchLoop {
+    pub active: bool,
+    pub iteration: u64,
+    pub max_iterations: u64,
+    pub completion_promise: String,
+    pub prompt: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
+    pub started_at: String,
+    /// The session that drives it; without one the only live session adopts it.
+    #[serde(rename = "session_id", skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(rename = "max_minutes", skip_serializing_if = "Option::is_none")]
+    pub max_minutes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+    #[serde(rename = "verdict_at", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
+    pub verdict_at: Option<String>,
+    #[serde(rename = "verdict_reason", skip_serializing_if = "Option::is_none")]
+    pub verdict_reason: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl BranchState {
+    /// The loop, if it is not over.
+    pub fn running(&self) -> Option<&BranchLoop> {
+        self.the_loop.as_ref().filter(|the_loop| the_loop.is_running())
+    }
+}
+
+impl BranchLoop {
+    pub fn is_running(&self) -> bool {
+        self.active && self.verdict.is_none()
+    }
+}

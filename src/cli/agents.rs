@@ -1,0 +1,299 @@
+//! `hookkeeper agents`: who runs, who has finished, who may be stuck.
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+
+use super::table::row;
+use super::{Project, said_json, table};
+use crate::Outcome;
+use crate::books::agent::{Agent, LONGEST_NUDGE};
+use crate::books::live::Live;
+use crate::books::result::AgentResult;
+use crate::books::{clip, plural};
+use crate::facts::{files, side_file};
+use crate::gather;
+use crate::hooks::desk;
+use crate::id::FileStem;
+use crate::plan::Plan;
+use crate::snapshot::Snapshot;
+use crate::store::layout::Doc;
+use crate::store::view::View;
+use crate::time::{self, Time};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The agents of one session, finished ones too; from the archive if it has ended
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// One agent in full: what it was asked, what it found
+    Show {
+        /// An agent's id, or the beginning of it
+        id: String,
+    },
+    /// Agents that run for long and have been silent for as long (`stuck_after_minutes`)
+    Stuck,
+    /// Send a running agent a note; it reads it after its next tool call
+    Nudge {
+        /// An agent's id, or the beginning of it
+        id: String,
+        /// What to tell it
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        message: Option<String>,
+    },
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if let Some(What::Nudge { id, message }) = &options.what {
+        return nudge(project, id, message.as_deref(), options.json);
+    }
+    let Some(view) = project.view()? else {
+        return match (&options.what, &options.session) {
+            (Some(What::Show { id: named }), _) => bail!("there is no agent `{named}`"),
+            (None, Some(named)) => bail!("there is no session `{named}`"),
+            _ => {
+                Ok(Outcome::said(if options.json { "[]" } else { "There are no books here yet." }))
+            }
+        };
+    };
+    let now = project.process.now();
+    match (&options.what, &options.session) {
+        (Some(What::Show { id }), _) => show(&view, id, now, options.json),
+        (Some(What::Stuck), _) => stuck(project, &view, options.json),
+        (_, Some(session)) => of_session(&view, session, now, options.json),
+        _ => {
+            let lives = view.lives();
+            let agents: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
+            if options.json {
+                return said_json(&agents);
+            }
+            let rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
+            let none = "No agent is running. Those of a session: hookkeeper agents --session ID";
+            Ok(Outcome::said(if rows.is_empty() { none.into() } else { table::align(&rows) }))
+        }
+    }
+}
+
+fn running(agent: &Agent, now: Time) -> Vec<String> {
+    let task = agent.task.as_deref().unwrap_or("task not known yet");
+    row![
+        agent.id,
+        agent.status,
+        agent.kind,
+        format!("for {}", time::human(time::age(&agent.started, now))),
+        clip(task, 80),
+    ]
+}
+
+fn finished(result: &AgentResult) -> Vec<String> {
+    let task = result.task.as_deref().unwrap_or("task not known");
+    row![
+        result.agent_id,
+        result.status,
+        result.kind,
+        format!("took {}", time::human(result.duration_seconds)),
+        format!("{}: {}", plural(result.findings.len(), "finding"), clip(task, 80)),
+    ]
+}
+
+/// Where results are while their session lives.
+const RESULTS: &str = "agents/results";
+/// And afterwards, by session.
+const ARCHIVE: &str = "agents/results-archive";
+
+/// The results in these folders, in the order of their starts.
+fn results(view: &View, rooms: impl Iterator<Item = String>) -> Vec<AgentResult> {
+    let mut results: Vec<AgentResult> = rooms
+        .flat_map(|room| view.names(&room).into_iter().map(move |name| format!("{room}/{name}")))
+        .filter(|path| path.ends_with(".json") && !path.ends_with("/synthesis.json"))
+        .filter_map(|path| view.document(&path))
+        .collect();
+    results.sort_by(|a, b| a.started.cmp(&b.started));
+    results
+}
+
+fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
+    let lives = view.lives();
+    let mut known: Vec<String> = lives.iter().map(|live| live.session_id.clone()).collect();
+    known.extend(
+        view.metrics().unwrap_or_default().newest(usize::MAX).into_iter().map(|e| e.session_id),
+    );
+    let session_id = &super::one_of(named, &known, "session", "")?;
+    let agents: Vec<&Agent> =
+        lives.iter().filter(|l| l.session_id == *session_id).flat_map(|l| &l.agents).collect();
+    let archived = format!("{ARCHIVE}/{}", FileStem::of(session_id).as_str());
+    let mut results = results(view, [RESULTS.to_owned(), archived].into_iter());
+    results.retain(|result| result.session_id == *session_id);
+    if as_json {
+        return said_json(
+            &json!({"session_id": session_id, "running": agents, "finished": results}),
+        );
+    }
+    let mut rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
+    rows.extend(results.iter().map(finished));
+    let none = format!("{session_id}: no agents are in the books");
+    Ok(Outcome::said(if rows.is_empty() { none } else { table::align(&rows) }))
+}
+
+fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
+    let running: Vec<Agent> = view.lives().into_iter().flat_map(|live| live.agents).collect();
+    let archives = view.names(ARCHIVE).into_iter().map(|name| format!("{ARCHIVE}/{name}"));
+    let finished = results(view, std::iter::once(RESULTS.to_owned()).chain(archives));
+    let ids = running.iter().map(|agent| agent.id.clone());
+    let ids: Vec<String> = ids.chain(finished.iter().map(|r| r.agent_id.clone())).collect();
+    let id = super::one_of(named, &ids, "agent", "")?;
+    if let Some(agent) = running.iter().find(|agent| agent.id == id) {
+        return if as_json { said_json(agent) } else { Ok(Outcome::said(at_work(agent, now))) };
+    }
+    let result = finished.iter().find(|result| result.agent_id == id).context("it is gone")?;
+    if as_json { said_json(result) } else { Ok(Outcome::said(in_full(result))) }
+}
+
+fn at_work(agent: &Agent, now: Time) -> String {
+    let mut out = format!(
+        "{}  {}, {}, for {}, seen {} ago\n",
+        agent.id,
+        agent.kind,
+        agent.status,
+        time::human(time::age(&agent.started, now)),
+        time::human(time::age(&agent.last_seen, now))
+    );
+    out.push_str(&format!(
+        "task: {}\n",
+        clip(agent.task.as_deref().unwrap_or("not known yet"), 200)
+    ));
+    out.push_str(&format!("session: {}\n", agent.session_id));
+    if agent.nudge_count > 0 {
+        out.push_str(&format!("nudged: {}\n", plural(agent.nudge_count as usize, "time")));
+    }
+    out
+}
+
+fn in_full(result: &AgentResult) -> String {
+    let mut out = format!(
+        "{}  {}, {}, took {}\n",
+        result.agent_id,
+        result.kind,
+        result.status,
+        time::human(result.duration_seconds)
+    );
+    out.push_str(&format!("task: {}\n", clip(result.task.as_deref().unwrap_or("not known"), 200)));
+    out.push_str(&format!("session: {}\n", result.session_id));
+    for finding in &result.findings {
+        let place = match (&finding.file, finding.line) {
+            (Some(file), Some(line)) => format!(" ({file}:{line})"),
+            (Some(file), None) => format!(" ({file})"),
+            _ => String::new(),
+        };
+        out.push_str(&format!("{} {}{place}\n", finding.severity, clip(&finding.title, 200)));
+        if !finding.recommendation.is_empty() {
+            out.push_str(&format!("   {}\n", clip(&finding.recommendation, 200)));
+        }
+    }
+    for recommendation in &result.recommendations {
+        out.push_str(&format!("recommends: {}\n", clip(recommendation, 200)));
+    }
+    out
+}
+
+/// An agent that still works is never called stuck: its transcript grows, or its events come.
+fn stuck(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome> {
+    let now = project.process.now();
+    let minutes = project.settings()?.stuck_after_minutes;
+    let lives = view.lives();
+    let stuck: Vec<(&Agent, u64)> = lives
+        .iter()
+        .flat_map(|live| live.agents.iter().map(move |agent| (agent, silence(live, agent, now))))
+        .filter(|(agent, silent)| agent.is_stuck(*silent, now, minutes * 60))
+        .collect();
+    if as_json {
+        let list: Vec<_> = stuck
+            .iter()
+            .map(|(agent, silent)| json!({"agent": agent, "silent_seconds": silent}))
+            .collect();
+        return said_json(&list);
+    }
+    if stuck.is_empty() {
+        return Ok(Outcome::said(format!(
+            "No agent is stuck: none has run and been silent for {}.",
+            plural(minutes as usize, "minute")
+        )));
+    }
+    let rows: Vec<_> = stuck
+        .iter()
+        .map(|(agent, silent)| {
+            let mut row = running(agent, now);
+            row.insert(4, format!("silent {}", time::human(*silent)));
+            row
+        })
+        .collect();
+    Ok(Outcome::said(format!(
+        "{}\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.",
+        table::align(&rows)
+    )))
+}
+
+/// Seconds since the last sign of life.
+fn silence(live: &Live, agent: &Agent, now: Time) -> u64 {
+    let transcript = live.transcript_path.as_deref();
+    let written = transcript
+        .and_then(|path| side_file::transcript_path(path, &agent.id))
+        .and_then(|path| files::modified(&path));
+    let written = written.map_or(u64::MAX, |then| time::age(&time::spell(then), now));
+    time::age(&agent.last_seen, now).min(written)
+}
+
+fn nudge(
+    project: &Project,
+    named: &str,
+    message: Option<&str>,
+    as_json: bool,
+) -> anyhow::Result<Outcome> {
+    if message.is_some_and(|message| message.trim().is_empty()) {
+        bail!("the message is empty");
+    }
+    // What a person types may hold a secret too.
+    let redact = project.redactor()?;
+    let message = message.map(|message| redact.text(message));
+    let now = time::spell(project.process.now());
+    let agent = project.change(|store| {
+        let mut snapshot = Snapshot::default();
+        gather::copies(&mut snapshot, store)?;
+        let agents = snapshot.lives.values().flat_map(|live| &live.agents);
+        let ids: Vec<String> = agents.map(|agent| agent.id.clone()).collect();
+        if ids.is_empty() {
+            bail!("no agent is running");
+        }
+        let id = super::one_of(named, &ids, "running agent", "")?;
+        let mut plan = Plan::default();
+        let mut nudged = None;
+        for live in snapshot.lives.values_mut() {
+            if let Some(agent) = live.agent_mut(&id) {
+                agent.nudge(message.as_deref(), &now);
+                nudged = Some(agent.clone());
+                plan.put(Doc::live(&live.session_id), live);
+            }
+        }
+        desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
+        store.commit(&plan.changes)?;
+        nudged.context("it is gone")
+    })?;
+    if as_json {
+        return said_json(&agent);
+    }
+    let cut = message.is_some_and(|message| message.chars().count() > LONGEST_NUDGE);
+    Ok(Outcome::said(format!(
+        "{}: nudged ({}). It reads the note after its next tool call{}.",
+        agent.id,
+        plural(agent.nudge_count as usize, "time"),
+        if cut { ", the first 1000 characters of it" } else { "" }
+    )))
+}

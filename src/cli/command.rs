@@ -1,0 +1,118 @@
+//! The commands, as `--help` shows them: what they are for, and how they are called.
+
+use clap::Subcommand;
+
+use super::{
+    agents, backup, branch, doctor, errors, install, record, replay, reset, schema, sessions,
+    shell, status, statusline, uninstall, validate, work,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Wire the hooks into Claude Code's settings
+    #[command(
+        after_help = "Examples:\n  hookkeeper install                   # .claude/settings.json, shared with the team\n  \
+        hookkeeper install --scope local     # .claude/settings.local.json, yours alone\n  \
+        hookkeeper install --scope user      # ~/.claude/settings.json, all your projects\n  \
+        hookkeeper install --dry-run         # only show what would change"
+    )]
+    Install(install::Arguments),
+    /// Take the hooks out of Claude Code's settings again
+    #[command(
+        after_help = "Examples:\n  hookkeeper uninstall\n  hookkeeper uninstall --scope user --dry-run\n  hookkeeper uninstall --purge         # and delete the books"
+    )]
+    Uninstall(uninstall::Arguments),
+    /// What is wrong with this installation, and what to do about it
+    #[command(
+        after_help = "Examples:\n  hookkeeper doctor\n  hookkeeper doctor --fix\n  hookkeeper doctor --timings\n\ndocs/doctor.md explains every check."
+    )]
+    Doctor(doctor::Arguments),
+    /// What is going on: sessions, agents, errors, backups
+    #[command(
+        after_help = "Examples:\n  hookkeeper status\n  hookkeeper status --watch\n  hookkeeper status --json | jq .sessions\n  hookkeeper -C ~/shop status"
+    )]
+    Status(status::Arguments),
+    /// One line for Claude Code's status line; the client's JSON object comes on stdin
+    #[command(
+        after_help = "Example, in settings.json:\n  \"statusLine\": {\"type\": \"command\", \"command\": \"hookkeeper statusline\"}"
+    )]
+    Statusline(statusline::Arguments),
+    /// The agents that run, and what those of a session found
+    #[command(
+        after_help = "Examples:\n  hookkeeper agents\n  hookkeeper agents --session 0f3e\n  hookkeeper agents show a1b2\n  hookkeeper agents stuck\n  hookkeeper agents nudge a1b2 --message 'How far are you?'"
+    )]
+    Agents(agents::Arguments),
+    /// What failed, by class, and whether a retry makes sense
+    #[command(
+        after_help = "Examples:\n  hookkeeper errors\n  hookkeeper errors --all --json\n  hookkeeper errors resolve 3f2a"
+    )]
+    Errors(errors::Arguments),
+    /// Sessions that live, and sessions that have ended
+    #[command(
+        after_help = "Examples:\n  hookkeeper sessions\n  hookkeeper sessions --all --json | jq '.ended | length'"
+    )]
+    Sessions(sessions::Arguments),
+    /// Snapshots from before compactions
+    #[command(
+        after_help = "Examples:\n  hookkeeper backup list\n  hookkeeper backup show\n  hookkeeper backup diff 2 1\n  hookkeeper backup restore latest --dry-run"
+    )]
+    Backup(backup::Arguments),
+    /// Work in iterations until gates pass and no item is open
+    #[command(
+        after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
+    )]
+    Loop(work::looping::Arguments),
+    /// What belongs to a branch: its loop
+    #[command(
+        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
+    )]
+    Branch(branch::Arguments),
+    /// Work items, most urgent first
+    #[command(
+        after_help = "Examples:\n  hookkeeper queue add --priority S1 --title 'Refuse empty passwords'\n  hookkeeper queue list\n  hookkeeper queue done work-002"
+    )]
+    Queue(work::items::Arguments),
+    /// Record whether a quality gate passes, or run it
+    #[command(
+        after_help = "Examples:\n  hookkeeper gate run test -- cargo test\n  hookkeeper gate lint pass\n  hookkeeper gate security warn --issues 1 --note S2"
+    )]
+    Gate(work::gate::Arguments),
+    /// Keep the payloads that come, for `replay`
+    #[command(after_help = "Examples:\n  hookkeeper record on\n  hookkeeper record list")]
+    Record(record::Arguments),
+    /// Play payloads on a copy of the books, and show what each of them does
+    #[command(
+        after_help = "Examples:\n  hookkeeper replay payload.json\n  hookkeeper replay .claude/state/recorded\n  \
+        hookkeeper replay --fresh --json session.jsonl | jq .reply\n  tail -n 3 session.jsonl | hookkeeper replay -"
+    )]
+    Replay(replay::Arguments),
+    /// Check every book against its schema
+    #[command(
+        after_help = "Examples:\n  hookkeeper validate\n  hookkeeper validate --json | jq .problems\n  hookkeeper validate --repair"
+    )]
+    Validate(validate::Arguments),
+    /// Print the JSON Schema of a document, or list them
+    #[command(
+        after_help = "Examples:\n  hookkeeper schema\n  hookkeeper schema work-queue > work-queue.schema.json"
+    )]
+    Schema(schema::Arguments),
+    /// Clear a part of the books; what was there is set aside
+    #[command(after_help = "Examples:\n  hookkeeper reset errors\n  hookkeeper reset all")]
+    Reset(reset::Arguments),
+    /// Completions for a shell, on stdout
+    #[command(
+        after_help = "Example:\n  hookkeeper completions bash > ~/.local/share/bash-completion/completions/hookkeeper"
+    )]
+    Completions(shell::Completions),
+    /// The manual page, on stdout
+    #[command(
+        after_help = "Examples:\n  hookkeeper man | man -l -\n  hookkeeper man install | man -l -"
+    )]
+    Man(shell::Man),
+    /// Handle one hook event; the payload comes on stdin
+    #[command(after_help = "Example:\n  hookkeeper hook Stop < payload.json")]
+    Hook {
+        /// The event, if the payload does not say (SessionStart, subagent-stop, …)
+        event: Option<String>,
+    },
+}

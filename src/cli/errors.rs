@@ -1,0 +1,102 @@
+//! `hookkeeper errors`: what failed, and whether a retry makes sense.
+
+use anyhow::Context as _;
+
+use super::table::row;
+use super::{Project, said_json, table};
+use crate::Outcome;
+use crate::books::errors::{Errors, PENDING, RECOVERED, Record};
+use crate::books::{clip, plural};
+use crate::gather;
+use crate::hooks::desk;
+use crate::plan::Plan;
+use crate::snapshot::Snapshot;
+use crate::store::layout::Doc;
+use crate::time::{self, Time};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Those that have recovered, too
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Call an error recovered: a person has seen to it
+    Resolve {
+        /// An error's id, or the beginning of it
+        id: String,
+    },
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if let Some(What::Resolve { id }) = &options.what {
+        return resolve(project, id);
+    }
+    let errors: Errors = project.document("errors/classified.json")?.unwrap_or_default();
+    let shown = errors.errors.iter().filter(|record| options.all || record.status != RECOVERED);
+    if options.json {
+        let shown: Vec<&Record> = shown.collect();
+        return said_json(&shown);
+    }
+    let now = project.process.now();
+    let rows: Vec<_> = shown.map(|record| line(record, now)).collect();
+    let summary = &errors.summary;
+    Ok(Outcome::said(format!(
+        "{}{} in all, {} pending, {} recovered, {} escalated",
+        table::align(&rows),
+        summary.total,
+        summary.pending,
+        summary.recovered,
+        summary.escalated
+    )))
+}
+
+fn line(record: &Record, now: Time) -> Vec<String> {
+    let retry = match (&record.next_retry, record.status.as_str()) {
+        (Some(at), PENDING) if time::parse(at).is_some_and(|at| at > now) => {
+            format!("retry {} of {} at {at}", record.retry_count, record.max_retries)
+        }
+        (Some(_), PENDING) => format!("retry {} of {} now", record.retry_count, record.max_retries),
+        _ => plural(record.occurrences as usize, "time"),
+    };
+    let short: String = record.id.chars().take(14).collect();
+    row![
+        short,
+        record.classification,
+        record.status.replace('_', " "),
+        retry,
+        clip(&record.target, 70)
+    ]
+}
+
+fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
+    let record = project.change(|store| {
+        let mut snapshot = Snapshot::default();
+        gather::copies(&mut snapshot, store)?;
+        let loaded: Option<Errors> = store.load(&Doc::Errors, gather::json)?;
+        let mut errors = loaded.unwrap_or_default();
+        let ids: Vec<String> = errors.errors.iter().map(|record| record.id.clone()).collect();
+        let id = super::one_of(named, &ids, "error", "error-")?;
+        let record = errors.resolve(&id).context("it is gone")?;
+        let mut plan = Plan::default();
+        plan.put(Doc::Errors, &errors);
+        if let Some(live) = snapshot.lives.get_mut(&record.session_id) {
+            if !errors.is_open_on(&record.session_id, &record.target) {
+                live.close_target(&record.target);
+            }
+            desk::count_errors(live, &errors);
+            plan.put(Doc::live(&record.session_id), live);
+        }
+        desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
+        store.commit(&plan.changes)?;
+        Ok(record)
+    })?;
+    Ok(Outcome::said(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))
+}

@@ -1,0 +1,95 @@
+//! `hookkeeper record`: keep the payloads that come, for [`super::replay`].
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::Project;
+use super::settings::text;
+use crate::Outcome;
+use crate::json::Object;
+use crate::store::home::SETTINGS;
+use crate::store::recorded::ROOM;
+use crate::wiring::edit;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Keep every payload from now on, redacted: the newest 200
+    On,
+    /// Keep no more; what is there stays
+    Off,
+    /// What was kept
+    List {
+        /// Print one JSON object per payload
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    match options.what {
+        What::On => switch(project, true),
+        What::Off => switch(project, false),
+        What::List { json } => list(project, json),
+    }
+}
+
+/// Sets `record` in the project's `.claude/hookkeeper.json`, and touches nothing else in it.
+fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
+    let shown = format!(".claude/{SETTINGS}");
+    let is_on = project.change(|store| {
+        let before = store.settings_bytes()?;
+        let old = text(before.as_deref(), &shown)?;
+        let new = edit::set(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
+        let is_on = store.settings.record;
+        if is_on != on {
+            store.put_settings(new.as_bytes())?;
+        }
+        Ok(is_on)
+    })?;
+    Ok(Outcome::said(match (is_on == on, on) {
+        (true, true) => format!("{shown}: recording is on already"),
+        (true, false) => format!("{shown}: recording is off already"),
+        (false, true) => {
+            format!("{shown}: recording is on. Payloads go to .claude/state/{ROOM}, redacted")
+        }
+        (false, false) => format!("{shown}: recording is off"),
+    }))
+}
+
+fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
+    let view = project.view()?;
+    let names = view.as_ref().map(|view| view.names(ROOM)).unwrap_or_default();
+    let mut lines = Vec::new();
+    for name in names.iter().filter(|name| !name.starts_with('.')) {
+        let bytes = view.as_ref().and_then(|view| view.bytes(&format!("{ROOM}/{name}")));
+        let bytes = bytes.unwrap_or_default();
+        let payload = Object::parse(&bytes).unwrap_or_default();
+        let event = payload.text("hook_event_name").unwrap_or_default();
+        let session = payload.text("session_id").unwrap_or_default();
+        lines.push(match as_json {
+            true => json!({"file": format!(".claude/state/{ROOM}/{name}"), "event": event, "session_id": session, "bytes": bytes.len()}).to_string(),
+            false => format!("{event:<20} {session}  {:>7} bytes  {name}", bytes.len()),
+        });
+    }
+    if lines.is_empty() && as_json {
+        return Ok(Outcome::quiet());
+    }
+    if lines.is_empty() {
+        lines.push(match project.settings()?.record {
+            true => "Nothing is recorded yet. It will be when Claude Code runs a hook.".into(),
+            false => "Nothing is recorded. Switch it on: hookkeeper record on".into(),
+        });
+    } else if !as_json {
+        lines.push(format!(
+            "{} in .claude/state/{ROOM}; play them: hookkeeper replay .claude/state/{ROOM}",
+            names.len()
+        ));
+    }
+    Ok(Outcome::said(lines.join("\n")))
+}

@@ -1,0 +1,192 @@
+//! `hookkeeper replay`: payloads once more, on a copy of the books, with all that they did.
+
+mod input;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::Project;
+use crate::Outcome;
+use crate::books::plural;
+use crate::process::child::{self, Ended};
+use crate::process::lines::Lines;
+use crate::process::signals::Signals;
+use crate::root::BOOKS;
+use crate::store::dir::Dir;
+use crate::store::home;
+use crate::store::scratch::Scratch;
+use crate::store::view::View;
+use input::Input;
+use tree::Tree;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Payloads: files (one JSON object, or one per line), directories of them, `-` for stdin
+    #[arg(required = true, value_name = "FILES")]
+    files: Vec<PathBuf>,
+    /// Play them on the project's own books, not on a copy
+    #[arg(long)]
+    apply: bool,
+    /// Begin with empty books
+    #[arg(long, conflicts_with = "apply")]
+    fresh: bool,
+    /// Leave the diffs out
+    #[arg(long)]
+    no_diff: bool,
+    /// Print one JSON object per payload
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    // All of them are looked at before one is played.
+    let inputs = input::read(project.process, &options.files)?;
+    let root = project.root()?;
+    let id = project.process.fresh_id("replay");
+    let scratch = Scratch::new(&project.process.temp_dir(), "replay", &id)
+        .context("there is no place for a copy of the books")?;
+    if !options.apply && !options.fresh {
+        copy(&root, project.process.home().as_deref(), scratch.dir())?;
+    }
+    let books = if options.apply { root.as_path() } else { scratch.path() };
+    let program = project.process.program().context("this program's own file cannot be found")?;
+    let home = project.process.home();
+    let home = home.as_deref();
+    let player = Player { program, root: &root, books, home, on_copy: !options.apply };
+    // Told to end, it ends after the payload at hand, and the copy goes with it.
+    let signals = Signals::noted()?;
+    let lines = Lines::default();
+    let mut failed = 0;
+    let mut before = Tree::of(books, home);
+    let colour = project.process.terminal().colour;
+    for (n, input) in inputs.iter().enumerate() {
+        if signals.say_end() {
+            anyhow::bail!("interrupted after {} of {}", n, plural(inputs.len(), "payload"));
+        }
+        let ended = player.play(input)?;
+        let after = Tree::of(books, home);
+        failed += usize::from(ended.code != Some(0));
+        let changes = before.changes(&after);
+        let text = match options.json {
+            true => as_json(input, &ended, &changes),
+            false => {
+                let title = format!("{}/{} {}", n + 1, inputs.len(), input.title());
+                as_text(&title, &ended, if options.no_diff { &[] } else { &changes }, colour)
+            }
+        };
+        // Each as it comes: a long replay shows where it is. Nobody listens any more: enough.
+        if lines.print(&text).is_err() {
+            return Ok(Outcome { stdout: None, stderr: None, code: 1 });
+        }
+        before = after;
+    }
+    let stdout = (!options.json).then(|| summary(inputs.len(), failed, options.apply));
+    Ok(Outcome { stdout, stderr: None, code: u8::from(failed > 0) })
+}
+
+/// Starts the program as the client would.
+struct Player<'a> {
+    program: PathBuf,
+    root: &'a Path,
+    books: &'a Path,
+    home: Option<&'a Path>,
+    on_copy: bool,
+}
+
+impl Player<'_> {
+    fn play(&self, input: &Input) -> anyhow::Result<Ended> {
+        let (root, books) = (self.root.to_string_lossy(), self.books.to_string_lossy());
+        // A live session keeps its client: it would look abandoned under our number.
+        let client = self.client(&input.session_id).unwrap_or_default();
+        child::run(&child::Run {
+            program: &self.program,
+            args: &["hook"],
+            dir: self.root,
+            env: &[
+                ("CLAUDE_PROJECT_DIR", &root),
+                (BOOKS, if self.on_copy { &books } else { "" }),
+                ("CLAUDE_PID", &client),
+                ("HOOKKEEPER_OFF", ""),
+            ],
+            stdin: format!("{}\n", input.payload).as_bytes(),
+            limit: LIMIT,
+        })
+        .with_context(|| format!("{}: it cannot be started", self.program.display()))
+    }
+
+    fn client(&self, session_id: &str) -> Option<String> {
+        let lives = View::open(self.books, self.home).ok()??.lives();
+        let live = lives.into_iter().find(|live| live.session_id == session_id)?;
+        Some(live.client.pid.to_string())
+    }
+}
+
+/// The books into the scratch project: what hooks read and write, and nothing else of `.claude`.
+fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
+    let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(()) };
+    let to = to.make(".claude")?;
+    for name in tree::OURS.iter().filter(|name| **name != "state") {
+        claude.copy_item(name, &to)?;
+    }
+    if let Some(state) = claude.sub("state")? {
+        let to = to.make("state")?;
+        // What was put away is of no use to a hook.
+        let stays = ["settings", "set-aside", "quarantine", "rejected", "recorded", "log"];
+        for name in state.names()?.iter().filter(|name| !stays.contains(&name.as_str())) {
+            state.copy_item(name, &to)?;
+        }
+    }
+    Ok(())
+}
+
+fn as_text(title: &str, ended: &Ended, changes: &[tree::Change], colour: bool) -> String {
+    let exit = ended.code.map_or_else(|| "killed".into(), |code| format!("exit {code}"));
+    let bold = |text: &str| if colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
+    let mut out = format!("{}\n{exit}, {} µs\n", bold(&format!("── {title}")), ended.micros);
+    for (name, bytes) in [("reply", &ended.stdout), ("stderr", &ended.stderr)] {
+        let text = String::from_utf8_lossy(bytes);
+        if !text.trim().is_empty() {
+            out.push_str(&format!("{name}: {}\n", text.trim()));
+        }
+    }
+    for change in changes {
+        out.push_str(&change.diff(colour));
+    }
+    out.push('\n');
+    out
+}
+
+fn as_json(input: &Input, ended: &Ended, changes: &[tree::Change]) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    let reply = text(&ended.stdout);
+    let changes: Vec<Value> = changes
+        .iter()
+        .map(|change| json!({"file": change.file, "diff": change.diff(false)}))
+        .collect();
+    let line = json!({
+        "source": input.source,
+        "event": input.event,
+        "session_id": input.session_id,
+        "exit": ended.code,
+        "micros": ended.micros,
+        "reply": serde_json::from_str(&reply).unwrap_or(Value::String(reply)),
+        "stderr": text(&ended.stderr),
+        "changes": changes,
+    });
+    format!("{line}\n")
+}
+
+fn summary(played: usize, failed: usize, applied: bool) -> String {
+    let books = match applied {
+        true => "on the project's own books",
+        false => "on a copy; the books are as they were",
+    };
+    let failed = if failed == 0 { String::new() } else { format!(", {failed} failed") };
+    format!("{} played {books}{failed}\n", plural(played, "payload"))
+}

@@ -1,0 +1,74 @@
+//! What the books were before a payload and what they are after it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli::diff;
+use crate::store::dir::Dir;
+use crate::store::home;
+
+/// What hooks keep below `.claude`.
+pub const OURS: [&str; 5] =
+    ["state", "hookkeeper.json", "autonomous-loop.json", "branches", "iterative"];
+/// Of interest to nobody here: they change with every run.
+const PASSED_OVER: [&str; 4] = ["state/log", "state/.lock", "state/.gitignore", "state/recorded"];
+
+/// The texts below `.claude`, by path.
+pub struct Tree(BTreeMap<String, String>);
+
+pub struct Change {
+    pub file: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Tree {
+    /// What cannot be read is not there.
+    pub fn of(root: &Path, home: Option<&Path>) -> Self {
+        let mut files = BTreeMap::new();
+        if let Ok(Some(claude)) = home::existing_claude_dir(root, home) {
+            for name in OURS {
+                collect(&claude, name, name.to_owned(), &mut files);
+            }
+        }
+        Self(files)
+    }
+
+    pub fn changes(&self, after: &Self) -> Vec<Change> {
+        let mut names: Vec<&String> = self.0.keys().chain(after.0.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let changes = names.into_iter().map(|file| Change {
+            file: file.clone(),
+            before: self.0.get(file).cloned(),
+            after: after.0.get(file).cloned(),
+        });
+        changes.filter(|change| change.before != change.after).collect()
+    }
+}
+
+impl Change {
+    pub fn diff(&self, colour: bool) -> String {
+        let name = |text: &Option<String>| match text {
+            Some(_) => self.file.clone(),
+            None => "/dev/null".to_owned(),
+        };
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (from, to) = (name(&self.before), name(&self.after));
+        diff::unified(&text(&self.before), &text(&self.after), &from, &to, colour)
+    }
+}
+
+fn collect(dir: &Dir, name: &str, path: String, files: &mut BTreeMap<String, String>) {
+    if PASSED_OVER.contains(&path.as_str()) {
+        return;
+    }
+    if dir.is_dir(name) {
+        let Ok(Some(sub)) = dir.sub(name) else { return };
+        for entry in sub.names().unwrap_or_default() {
+            collect(&sub, &entry, format!("{path}/{entry}"), files);
+        }
+    } else if let Ok(Some(bytes)) = dir.read(name) {
+        files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
+    }
+}

@@ -1,0 +1,101 @@
+//! `hookkeeper reset`: clears a part of the books. What was there is set aside, not deleted.
+
+use super::Project;
+use crate::Outcome;
+use crate::books::live::{Earlier, Live};
+use crate::gather;
+use crate::hooks::desk;
+use crate::plan::Plan;
+use crate::snapshot::Snapshot;
+use crate::store::layout::Doc;
+use crate::store::{Store, home, set_aside};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[arg(value_enum)]
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum What {
+    /// The loop and the work queue
+    Loop,
+    /// Agents, their results and counts
+    Agents,
+    /// Classified errors and their counts
+    Errors,
+    /// All books of this project
+    All,
+}
+
+/// The live records.
+const LIVE: &str = "session/live";
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if project.view()?.is_none() {
+        return Ok(Outcome::said("There are no books here, so there is nothing to reset."));
+    }
+    let aside = project.change(|store| {
+        let names = store.state().names()?;
+        let has = |name: &str| names.iter().any(|have| have == name);
+        let part = match options.what {
+            What::Loop => "loop",
+            What::Agents => "agents",
+            What::Errors => "errors",
+            What::All => {
+                // Not the books: the lock that we hold, and how to give the settings back.
+                let stays = [home::LOCK, ".gitignore", "settings", set_aside::ROOM];
+                let goes = names.iter().map(String::as_str).filter(|name| !stays.contains(name));
+                let goes: Vec<&str> = goes.collect();
+                return match goes.is_empty() {
+                    true => Ok(None),
+                    false => Ok(Some(store.set_aside(&[], &goes)?)),
+                };
+            }
+        };
+        if !has(part) {
+            return Ok(None);
+        }
+        let aside = match options.what {
+            What::Loop | What::All => store.set_aside(&[], &[part])?,
+            What::Agents | What::Errors => store.set_aside(&[LIVE], &[part])?,
+        };
+        match options.what {
+            What::Agents => change_lives(store, forget_agents)?,
+            What::Errors => change_lives(store, forget_errors)?,
+            What::Loop | What::All => {}
+        }
+        Ok(Some(aside))
+    })?;
+    Ok(Outcome::said(match aside {
+        Some(aside) => format!("Reset. What was there is in {}", project.shown(&aside)),
+        None => "There was nothing to reset.".into(),
+    }))
+}
+
+/// Changes every live record and derives the copies anew.
+fn change_lives(store: &mut Store, change: fn(&mut Live)) -> anyhow::Result<()> {
+    let mut snapshot = Snapshot::default();
+    gather::copies(&mut snapshot, store)?;
+    let mut plan = Plan::default();
+    for live in snapshot.lives.values_mut() {
+        change(live);
+        plan.put(Doc::live(&live.session_id), live);
+    }
+    desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
+    Ok(store.commit(&plan.changes)?)
+}
+
+fn forget_agents(live: &mut Live) {
+    live.agents.clear();
+    live.calls.clear();
+    (live.agents_spawned, live.agents_completed, live.agents_failed) = (0, 0, 0);
+    (live.findings, live.untold_findings) = (0, 0);
+}
+
+fn forget_errors(live: &mut Live) {
+    live.open_targets.clear();
+    (live.errors_encountered, live.errors_recovered, live.errors_escalated) = (0, 0, 0);
+    let Earlier { errors, .. } = &mut live.earlier;
+    *errors = Default::default();
+}

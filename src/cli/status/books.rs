@@ -1,0 +1,180 @@
+//! What the views of `status` are made of: the books as they are at one moment.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::books::active::Active;
+use crate::books::agent::Agent;
+use crate::books::backup::Kept;
+use crate::books::branch::BranchState;
+use crate::books::current;
+use crate::books::errors::{Errors, PENDING, RECOVERED, Record};
+use crate::books::live::Live;
+use crate::books::metrics::Metrics;
+use crate::books::queue::Queue;
+use crate::books::synthesis::Synthesis;
+use crate::store::view::{Read, View};
+use crate::time::{self, Time};
+
+pub const EARLIER: usize = 5;
+
+/// What one look at a project found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    Books(Box<Books>),
+    /// There are none yet, or none any more.
+    NoBooks,
+    /// They are there, and cannot be opened.
+    Unreadable(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Books {
+    pub lives: Vec<Live>,
+    pub active: Active,
+    pub errors: Errors,
+    pub queue: Option<Queue>,
+    pub synthesis: Option<Synthesis>,
+    pub branches: Vec<BranchState>,
+    pub metrics: Metrics,
+    pub backups: Vec<Kept>,
+    pub spooled: usize,
+    pub rejected: usize,
+    pub quarantined: usize,
+    /// Documents that are there and cannot be read.
+    pub unreadable: Vec<String>,
+    /// An agent that is silent for longer looks stuck.
+    pub quiet_after_minutes: u64,
+}
+
+impl Seen {
+    pub fn look(root: &Path, home: Option<&Path>) -> Self {
+        View::open(root, home)
+            .map_or_else(|error| Self::Unreadable(error.to_string()), Self::through)
+    }
+
+    pub fn through(view: Option<View>) -> Self {
+        view.map_or(Self::NoBooks, |view| Self::Books(Box::new(Books::read(&view))))
+    }
+
+    pub fn json(&self, root: &Path) -> Value {
+        match self {
+            Self::Books(books) => books.json(root),
+            Self::NoBooks => json!({"project": root, "books": false}),
+            Self::Unreadable(why) => json!({"project": root, "books": null, "error": why}),
+        }
+    }
+
+    /// What the clock alone changes: how many agents look stuck, how many retries are due.
+    pub fn by_the_clock(&self, now: Time) -> (usize, usize) {
+        let Self::Books(books) = self else { return (0, 0) };
+        let quiet = books.active.agents.iter().filter(|agent| books.is_quiet(agent, now)).count();
+        let due = books.errors.errors.iter().filter(|record| is_due(record, now)).count();
+        (quiet, due)
+    }
+}
+
+impl Books {
+    fn read(view: &View) -> Self {
+        let mut unreadable = Vec::new();
+        let mut lives = Vec::new();
+        for name in view.names("session/live") {
+            lives.extend(one::<Live>(view, &format!("session/live/{name}"), &mut unreadable));
+        }
+        lives.sort_by(|a, b| a.started.cmp(&b.started));
+        Self {
+            active: Active::of(
+                lives.iter(),
+                one(view, "agents/active.json", &mut unreadable).as_ref(),
+            ),
+            lives,
+            errors: one(view, "errors/classified.json", &mut unreadable).unwrap_or_default(),
+            queue: one(view, "loop/work_queue.json", &mut unreadable),
+            synthesis: one(view, "agents/results/synthesis.json", &mut unreadable),
+            branches: view.branches(),
+            metrics: view.metrics().unwrap_or_default(),
+            backups: view.backups(),
+            spooled: view.count("spool"),
+            rejected: view.count("rejected"),
+            quarantined: view.count("quarantine"),
+            unreadable,
+            quiet_after_minutes: view.settings().stuck_after_minutes,
+        }
+    }
+
+    /// Runs, as far as the books know, and no event of it has come for long.
+    pub fn is_quiet(&self, agent: &Agent, now: Time) -> bool {
+        is_quiet(agent, self.quiet_after_minutes, now)
+    }
+
+    /// Errors that have not recovered, newest first.
+    pub fn open_errors(&self) -> impl Iterator<Item = &Record> {
+        self.errors.errors.iter().rev().filter(|record| record.status != RECOVERED)
+    }
+
+    /// All that is known, ids and texts whole.
+    fn json(&self, root: &Path) -> Value {
+        let backups = self.backups.iter();
+        let backups: Vec<_> =
+            backups.map(|kept| json!({"file": kept.file, "session_id": kept.session_id})).collect();
+        json!({
+            "project": root,
+            "books": true,
+            "current": current::latest(self.lives.iter()).map(|live| &live.session_id),
+            "sessions": self.lives,
+            "agents": self.active,
+            "errors": self.errors,
+            "work_queue": self.queue,
+            "branches": self.branches,
+            "synthesis": self.synthesis.as_ref().map(|synthesis| &synthesis.summary),
+            "findings": self.synthesis.as_ref().map(|synthesis| &synthesis.findings),
+            "earlier": self.metrics.newest(EARLIER),
+            "backups": backups,
+            "waiting": {"spool": self.spooled, "rejected": self.rejected, "quarantine": self.quarantined},
+            "unreadable": self.unreadable,
+        })
+    }
+}
+
+pub fn is_quiet(agent: &Agent, after_minutes: u64, now: Time) -> bool {
+    let silent = time::age(&agent.last_seen, now);
+    agent.is_stuck(silent, now, after_minutes.saturating_mul(60))
+}
+
+/// Whether a retry is granted and its time has come.
+pub fn is_due(record: &Record, now: Time) -> bool {
+    let at = record.next_retry.as_deref().and_then(time::parse);
+    record.status == PENDING && at.is_none_or(|at| at <= now)
+}
+
+fn one<T: DeserializeOwned>(view: &View, path: &str, unreadable: &mut Vec<String>) -> Option<T> {
+    match view.look(path) {
+        Read::Good(document) => Some(document),
+        Read::None => None,
+        Read::Bad => {
+            unreadable.push(path.to_owned());
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::books::agent::RUNNING;
+
+    #[test]
+    fn only_a_running_agent_that_is_silent_for_long_is_quiet() {
+        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
+        let agent = |status: &str, last_seen: &str| Agent {
+            status: status.into(),
+            last_seen: last_seen.into(),
+            ..Agent::default()
+        };
+        assert!(is_quiet(&agent(RUNNING, "2026-01-29T10:24:59Z"), 5, now));
+        assert!(!is_quiet(&agent(RUNNING, "2026-01-29T10:25:00Z"), 5, now));
+        assert!(!is_quiet(&agent("answered", "2026-01-29T09:00:00Z"), 5, now));
+    }
+}

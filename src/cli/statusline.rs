@@ -1,0 +1,211 @@
+//! `hookkeeper statusline`: one line for Claude Code's status line. The client runs it up to three
+//! times a second, so only what the line needs is read. It always prints a line and never an error:
+//! the client would show that instead.
+
+use std::path::{Path, PathBuf};
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::Outcome;
+use crate::books::agent::Agent;
+use crate::books::errors::{ESCALATED, Errors, PENDING};
+use crate::books::live::Live;
+use crate::books::plural;
+use crate::books::queue::Queue;
+use crate::books::synthesis::{Summary, Synthesis};
+use crate::cli::Project;
+use crate::cli::status::books::is_quiet;
+use crate::cli::status::panels::looping;
+use crate::cli::status::text::paint;
+use crate::cli::table::{Tone, clean, fit};
+use crate::facts::git;
+use crate::id::FileStem;
+use crate::json::Object;
+use crate::process::lines::stdin_is_terminal;
+use crate::process::stdin::{self, Payload};
+use crate::root;
+use crate::store::view::View;
+use crate::time::{self, Time};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// With colours: the client passes them on
+    #[arg(long)]
+    color: bool,
+}
+
+const MOST: usize = 120;
+const BETWEEN: &str = " · ";
+
+type Part = (Tone, String);
+
+pub fn run(project: &Project, options: &Arguments) -> Outcome {
+    let asked = Asked::read(project);
+    let mut parts = vec![(Tone::Strong, asked.name())];
+    let home = project.process.home();
+    let view = asked.root.as_deref().and_then(|root| View::open(root, home.as_deref()).ok()?);
+    if let Some(view) = view {
+        parts.extend(said(&view, asked.session.as_deref(), project.process.now()));
+    }
+    let columns = project.process.env("COLUMNS").and_then(|columns| columns.parse().ok());
+    let width = columns.filter(|columns| *columns > 0).unwrap_or(MOST).min(MOST);
+    Outcome::said(line(&parts, width, options.color))
+}
+
+/// What the client's object says. All of it is optional.
+struct Asked {
+    root: Option<PathBuf>,
+    /// Where the client works now: in a worktree the branch is that one's.
+    dir: Option<PathBuf>,
+    session: Option<String>,
+}
+
+impl Asked {
+    fn read(project: &Project) -> Self {
+        let bytes = match stdin_is_terminal() {
+            true => Vec::new(),
+            false => match stdin::read() {
+                Payload::Whole(bytes) | Payload::Refused(bytes, _) => bytes,
+            },
+        };
+        let object = Object::parse(&bytes).unwrap_or_default();
+        let workspace = object.object("workspace").unwrap_or_default();
+        let absolute = |path: Option<String>| path.map(PathBuf::from).filter(|p| p.is_absolute());
+        let dir = absolute(workspace.word("current_dir")).or_else(|| absolute(object.word("cwd")));
+        let named = absolute(workspace.word("project_dir")).filter(|_| project.named.is_none());
+        let above = || {
+            let dir = dir.as_deref().filter(|_| project.named.is_none())?;
+            root::above(project.process, dir)
+        };
+        let root = named.or_else(above).or_else(|| project.root().ok());
+        let session = object.word("session_id");
+        let session = session.or_else(|| project.process.env("CLAUDE_CODE_SESSION_ID"));
+        Self { dir: dir.or_else(|| root.clone()), root, session }
+    }
+
+    /// The project's name and its branch.
+    fn name(&self) -> String {
+        let name = self.root.as_deref().and_then(Path::file_name);
+        let name = name.map_or_else(|| "/".into(), |name| name.to_string_lossy());
+        let branch = self.dir.as_deref().and_then(|dir| git::read(dir).branch);
+        let branch = branch.map(|branch| format!(" {}", fit(&clean(&branch), 40)));
+        fit(&clean(&name), 40) + &branch.unwrap_or_default()
+    }
+}
+
+fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
+    let records = view.names("session/live");
+    let own = session.map(|id| FileStem::of(id).json());
+    let own = own.filter(|file| records.contains(file));
+    let wanted: Vec<&String> = match &own {
+        Some(own) => vec![own],
+        None => records.iter().collect(),
+    };
+    let paths = wanted.iter().map(|file| format!("session/live/{file}"));
+    let lives: Vec<Live> = paths.filter_map(|path| view.document(&path)).collect();
+    let mut parts = Vec::new();
+    parts.extend(agents(view, &lives, now));
+    parts.extend(errors(view, &lives));
+    parts.extend(findings(view, &lives));
+    let queue: Option<Queue> = view.document("loop/work_queue.json");
+    let running = queue.as_ref().filter(|queue| queue.is_running());
+    parts.extend(running.and_then(looping).map(|says| (Tone::Good, format!("loop {says}"))));
+    match (own, records.len()) {
+        (Some(_), all @ 2..) => parts.push((Tone::Dim, format!("+{}", plural(all - 1, "session")))),
+        (None, all @ 2..) => parts.push((Tone::Dim, plural(all, "session"))),
+        _ => {}
+    }
+    parts
+}
+
+/// `2 agents (oldest 3m 10s, 1 quiet)`
+fn agents(view: &View, lives: &[Live], now: Time) -> Option<Part> {
+    let running: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
+    let oldest = running.iter().map(|agent| agent.started.as_str()).min()?;
+    let after = view.settings().stuck_after_minutes;
+    let quiet = running.iter().filter(|agent| is_quiet(agent, after, now)).count();
+    let (tone, also) = match quiet {
+        0 => (Tone::Plain, String::new()),
+        quiet => (Tone::Warn, format!(", {quiet} quiet")),
+    };
+    let age = match time::age(oldest, now) {
+        u64::MAX => "?".into(),
+        age => time::human(age),
+    };
+    Some((tone, format!("{} (oldest {age}{also})", plural(running.len(), "agent"))))
+}
+
+/// `1 error to retry`, `2 errors escalated`
+fn errors(view: &View, lives: &[Live]) -> Vec<Part> {
+    if lives.iter().all(|live| live.errors_encountered <= live.errors_recovered) {
+        return Vec::new();
+    }
+    let known: Errors = view.document("errors/classified.json").unwrap_or_default();
+    let of = |status: &str| {
+        let own = |id: &String| lives.iter().any(|live| live.session_id == *id);
+        let all = known.errors.iter().filter(|record| own(&record.session_id));
+        all.filter(|record| record.status == status).count()
+    };
+    let parts = [(PENDING, Tone::Warn, "to retry"), (ESCALATED, Tone::Bad, "escalated")];
+    let parts = parts.map(|(status, tone, what)| (tone, of(status), what));
+    let parts = parts.into_iter().filter(|(_, count, _)| *count > 0);
+    parts.map(|(tone, count, what)| (tone, format!("{} {what}", plural(count, "error")))).collect()
+}
+
+/// `3 findings S0:1`
+fn findings(view: &View, lives: &[Live]) -> Option<Part> {
+    let with: Vec<&Live> = lives.iter().filter(|live| live.findings > 0).collect();
+    let mut sum = Summary::default();
+    for live in &with {
+        let summary = synthesis(view, &live.session_id)?.summary;
+        sum.total += summary.total;
+        sum.s0 += summary.s0;
+        sum.s1 += summary.s1;
+    }
+    if sum.total == 0 {
+        return None;
+    }
+    let (tone, worst) = match (sum.s0, sum.s1) {
+        (0, 0) => (Tone::Plain, String::new()),
+        (0, s1) => (Tone::Warn, format!(" S1:{s1}")),
+        (s0, _) => (Tone::Bad, format!(" S0:{s0}")),
+    };
+    Some((tone, plural(usize::try_from(sum.total).unwrap_or(usize::MAX), "finding") + &worst))
+}
+
+/// A session's synthesis: in its place, or parked while another session's is there.
+fn synthesis(view: &View, session_id: &str) -> Option<Synthesis> {
+    let placed: Option<Synthesis> = view.document("agents/results/synthesis.json");
+    let parked = || view.document(&format!("agents/synthesis/{}", FileStem::of(session_id).json()));
+    placed.filter(|synthesis| synthesis.session_id == session_id).or_else(parked)
+}
+
+/// The parts that fit, cut at the end.
+fn line(parts: &[Part], width: usize, colour: bool) -> String {
+    let mut left = width;
+    let mut line = String::new();
+    for (n, (tone, text)) in parts.iter().enumerate() {
+        let between = if n == 0 { "" } else { BETWEEN };
+        let Some(room) = left.checked_sub(between.width()).filter(|room| *room > 0) else { break };
+        let text = fit(text, room);
+        left = room - text.width();
+        line.push_str(between);
+        line.push_str(&paint(*tone, &text, colour));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_never_wider_than_it_may_be() {
+        let parts = vec![(Tone::Strong, "shop main".to_owned()), (Tone::Bad, "漢字".repeat(20))];
+        for width in 1..=120 {
+            assert!(line(&parts, width, false).width() <= width);
+        }
+        assert_eq!(line(&parts, 15, false), "shop main · 漢…");
+        assert_eq!(line(&parts[..1], 120, true), "\u{1b}[1mshop main\u{1b}[0m");
+    }
+}

@@ -1,0 +1,191 @@
+//! Rows of cells in aligned columns, and how they are cut to a width. No escape sequence, control
+//! or invisible character gets into a cell, whatever the books hold.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What a cell means; the views give it a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Dim,
+    Strong,
+    Id,
+    Good,
+    Warn,
+    Bad,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub tone: Tone,
+    text: String,
+}
+
+impl Cell {
+    pub fn new(tone: Tone, text: &str) -> Self {
+        Self { tone, text: clean(text) }
+    }
+}
+
+/// The last column takes what is left of the width; the others are as wide as they have to be.
+#[derive(Debug, Default, PartialEq)]
+pub struct Table {
+    /// For each column how dispensable it is; 0 stays.
+    spare: Vec<u8>,
+    rows: Vec<Vec<Cell>>,
+}
+
+const GAP: usize = 2;
+/// Below this the last column says nothing, and another one has to go.
+const LEAST: usize = 20;
+
+impl Table {
+    pub fn new(spare: &[u8], rows: Vec<Vec<Cell>>) -> Self {
+        Self { spare: spare.to_vec(), rows }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows as pieces of text of one tone each, no wider together than `width`.
+    pub fn lines(&self, width: usize) -> Vec<Vec<(Tone, String)>> {
+        let columns = self.columns(width);
+        self.rows.iter().map(|row| line(row, &columns, width)).collect()
+    }
+
+    /// The columns that there is room for, with their widths.
+    fn columns(&self, width: usize) -> Vec<(usize, usize)> {
+        let wide = |at: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at));
+            cells.map(|cell| cell.text.width()).max().unwrap_or(0)
+        };
+        let mut columns: Vec<(usize, usize)> =
+            (0..self.spare.len()).map(|at| (at, wide(at))).filter(|(_, wide)| *wide > 0).collect();
+        loop {
+            let last = columns.last().map_or(0, |(_, wide)| (*wide).min(LEAST));
+            let others = columns.iter().rev().skip(1).map(|(_, wide)| wide + GAP).sum::<usize>();
+            let dispensable = |(at, _): &(usize, usize)| self.spare.get(*at).copied().unwrap_or(0);
+            let most = columns.iter().map(dispensable).max().unwrap_or(0);
+            if others + last <= width || most == 0 {
+                return columns;
+            }
+            columns.retain(|column| dispensable(column) != most);
+        }
+    }
+}
+
+fn line(row: &[Cell], columns: &[(usize, usize)], width: usize) -> Vec<(Tone, String)> {
+    let mut left = width;
+    let mut pieces = Vec::new();
+    for (n, (at, wide)) in columns.iter().enumerate() {
+        let Some(cell) = row.get(*at) else { continue };
+        let is_last = n + 1 == columns.len();
+        let mut text = fit(&cell.text, left);
+        let padding = if is_last { 0 } else { (wide + GAP).saturating_sub(text.width()) };
+        text.extend(std::iter::repeat_n(' ', padding.min(left.saturating_sub(text.width()))));
+        left = left.saturating_sub(text.width());
+        pieces.push((cell.tone, text));
+    }
+    pieces
+}
+
+/// A text in at most so many columns.
+pub fn fit(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let mut cut: String = text
+        .chars()
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used < width
+        })
+        .collect();
+    if width > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+/// On one line, without anything that a terminal obeys or that cannot be seen.
+pub fn clean(text: &str) -> String {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let words = text.split(blank).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !is_invisible(*c)).take(400).collect()
+}
+
+/// Marks that join, hide or turn round what stands beside them.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// A list for people: rows of texts, each column as wide as its widest cell.
+pub fn align(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let cell = |text: &String| Cell::new(Tone::Plain, text);
+    let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    let lines = Table::new(&vec![0; columns], rows).lines(usize::MAX);
+    let line = |pieces: Vec<(Tone, String)>| {
+        let text: String = pieces.into_iter().map(|(_, text)| text).collect();
+        format!("{}\n", text.trim_end())
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// A row from what is at hand.
+macro_rules! row {
+    ($($cell:expr),* $(,)?) => { vec![$($cell.to_string()),*] };
+}
+pub(super) use row;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(table: &Table, width: usize) -> Vec<String> {
+        let join = |line: Vec<(Tone, String)>| line.into_iter().map(|(_, text)| text).collect();
+        table.lines(width).into_iter().map(join).collect()
+    }
+
+    fn table() -> Table {
+        let row = |cells: [&str; 3]| cells.map(|text| Cell::new(Tone::Plain, text)).to_vec();
+        let rows =
+            vec![row(["a", "10s", "Read it"]), row(["bcd", "5m", "漢字漢字漢字漢字漢字漢字"])];
+        Table::new(&[0, 2, 1], rows)
+    }
+
+    #[test]
+    fn columns_are_aligned_by_what_is_seen() {
+        assert_eq!(texts(&table(), 30), ["a    10s  Read it", "bcd  5m   漢字漢字漢字漢字漢…"][..]);
+    }
+
+    #[test]
+    fn columns_go_before_the_text_does() {
+        assert_eq!(texts(&table(), 25)[0], "a    Read it");
+        assert_eq!(texts(&table(), 10)[1], "bcd");
+        assert_eq!(texts(&table(), 2)[1], "b…");
+        assert_eq!(texts(&table(), 0)[1], "");
+    }
+
+    #[test]
+    fn nothing_is_wider_than_it_may_be() {
+        for width in 0..60 {
+            assert!(texts(&table(), width).iter().all(|line| line.width() <= width));
+        }
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_taken_out() {
+        let hostile = "a\u{1b}[2Jb\u{9b}31mc\r\n\tt\u{202e}d\u{200b}\u{7}";
+        assert_eq!(clean(hostile), "a [2Jb 31mc td");
+    }
+}

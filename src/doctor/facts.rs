@@ -1,0 +1,106 @@
+//! All that the checks look at, as plain data.
+
+use std::path::{Path, PathBuf};
+
+use super::settings::{Hook, SettingsFile};
+use crate::books::wiring::WiredFile;
+use crate::inspect::Report;
+use crate::root;
+use crate::store::survey::Survey;
+use crate::wiring::scope::Scope;
+
+#[derive(Default)]
+pub struct Facts {
+    /// Of the program that is running.
+    pub version: String,
+    pub running: Option<PathBuf>,
+    pub root: PathBuf,
+    pub home: Option<PathBuf>,
+    pub client_dir: Option<PathBuf>,
+    pub files: Vec<SettingsFile>,
+    /// The programs that our entries name, each once.
+    pub programs: Vec<Program>,
+    /// What `install` says that it wired.
+    pub recorded: Vec<(Scope, WiredFile)>,
+    /// `HOOKKEEPER_OFF=1` in our own environment.
+    pub off: bool,
+    pub state: Survey,
+    /// The documents against their schemas.
+    pub documents: Report,
+    /// Files of the books that git has in its index.
+    pub tracked: Vec<String>,
+    /// Live sessions whose client does not run any more.
+    pub gone: Vec<String>,
+    /// Bytes that are free where the books are.
+    pub free: Option<u64>,
+    /// The kind of file system that the books are on, if it is one of the network.
+    pub network: Option<&'static str>,
+    pub client: ClientVersion,
+    pub transcripts: Transcripts,
+}
+
+impl Facts {
+    /// A path as people write it: from the project, or from the home directory.
+    pub fn show(&self, path: &Path) -> String {
+        root::shown(path, &self.root, self.home.as_deref())
+    }
+
+    /// Every handler of every settings file.
+    pub fn hooks(&self) -> impl Iterator<Item = (&SettingsFile, &Hook)> {
+        self.files.iter().flat_map(|file| file.hooks().iter().map(move |hook| (file, hook)))
+    }
+
+    pub fn ours(&self) -> impl Iterator<Item = (&SettingsFile, &Hook)> {
+        self.hooks().filter(|(_, hook)| hook.ours)
+    }
+
+    /// Enabled plugins of ours: the file, the line and the name. Where several files speak of one,
+    /// the local one decides, then the project's.
+    pub fn plugins(&self) -> impl Iterator<Item = (&SettingsFile, usize, &str)> {
+        let rank =
+            |scope| [Scope::Local, Scope::Project, Scope::User].iter().position(|s| *s == scope);
+        let named = self.files.iter().flat_map(|file| {
+            let plugins = file.parsed().map_or(&[][..], |parsed| &parsed.plugins);
+            plugins.iter().map(move |plugin| (file, plugin))
+        });
+        let mut named: Vec<_> = named.collect();
+        named.sort_by_key(|(file, (name, ..))| (name.clone(), rank(file.scope)));
+        named.dedup_by(|second, first| second.1.0 == first.1.0);
+        let enabled = named.into_iter().filter(|(_, (_, _, enabled))| *enabled);
+        enabled.map(|(file, (name, line, _))| (file, *line, name.as_str()))
+    }
+}
+
+/// A program that our entries name.
+pub struct Program {
+    /// As the settings have it.
+    pub word: String,
+    /// `None`: it was not found.
+    pub path: Option<PathBuf>,
+    pub answer: Answer,
+}
+
+/// What a program said to `--version`.
+pub enum Answer {
+    /// It was not asked: it is part of the project, and looking must not run a project's code.
+    NotAsked,
+    Said(String),
+    Failed(String),
+}
+
+#[derive(Default)]
+pub enum ClientVersion {
+    #[default]
+    NotFound,
+    Said(PathBuf, String),
+    Failed(PathBuf, String),
+}
+
+#[derive(Default)]
+pub struct Transcripts {
+    /// `None` without a home directory.
+    pub dir: Option<PathBuf>,
+    /// `None`: there is no such directory.
+    pub files: Option<usize>,
+    pub unreadable: Option<String>,
+}

@@ -1,0 +1,75 @@
+//! HK006 and HK007: what is often wrong with a handler, ours or another tool's. Other tools' are
+//! only reported; nobody but their owner changes them.
+
+use super::facts::Facts;
+use super::finding::{Finding, Fix, or_ok};
+use super::settings::{Hook, SettingsFile};
+use super::wiring::install;
+use crate::books::{clip, plural};
+use crate::event::Kind;
+use crate::wiring::handler::{LONGEST_TIMEOUT, is_good_timeout};
+
+pub fn timeouts(facts: &Facts) -> Vec<Finding> {
+    let problems = facts.hooks().filter_map(|(file, hook)| wrong_timeout(file, hook));
+    or_ok(problems.collect(), || match facts.hooks().count() {
+        0 => "there are no hooks".into(),
+        hooks => format!("{}, no time-out looks wrong", plural(hooks, "hook")),
+    })
+}
+
+fn wrong_timeout(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
+    let ends = hook.event == Kind::SessionEnd.wire();
+    let Some((seconds, line)) = hook.timeout else {
+        return (hook.ours && ends).then(|| {
+            Finding::warning(
+                format!(
+                    "{}: our SessionEnd hook has no time-out, so it gets 1.5 s",
+                    file.at(hook.line)
+                ),
+                install(file),
+            )
+            .fixed_by(Fix::Wiring(file.scope))
+        });
+    };
+    let at = format!("{}: {}", file.at(line), clip(&hook.event, 60));
+    let command = clip(&hook.command, 100);
+    if seconds > LONGEST_TIMEOUT {
+        let text = format!("{at} `{command}`: time-out of {seconds} s; were milliseconds meant?");
+        return Some(match hook.ours {
+            true => Finding::error(text, install(file)).fixed_by(Fix::Wiring(file.scope)),
+            false => Finding::warning(text, "Time-outs are in seconds. Change it in that file."),
+        });
+    }
+    let limits = if ends { "between 2 and 60, which the client allows" } else { "above 0" };
+    let odd = hook.ours && !is_good_timeout(&hook.event, Some(seconds));
+    odd.then(|| {
+        Finding::warning(
+            format!("{at}: our time-out of {seconds} s is not {limits}"),
+            install(file),
+        )
+        .fixed_by(Fix::Wiring(file.scope))
+    })
+}
+
+pub fn programs(facts: &Facts) -> Vec<Finding> {
+    let others = || facts.hooks().filter(|(_, hook)| !hook.ours);
+    let problems = others().filter_map(|(file, hook)| {
+        let trouble = hook.trouble.as_ref()?;
+        Some(Finding::warning(
+            format!(
+                "{}: {} `{}`: {trouble}",
+                file.at(hook.line),
+                clip(&hook.event, 60),
+                clip(&hook.command, 100)
+            ),
+            "This hook belongs to another tool and fails at every event. Install its program, or \
+             take the entry out.",
+        ))
+    });
+    or_ok(problems.collect(), || match others().count() {
+        0 => "there are none".into(),
+        hooks => {
+            format!("{} of other tools, no program is known to be missing", plural(hooks, "hook"))
+        }
+    })
+}

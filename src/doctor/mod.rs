@@ -1,0 +1,40 @@
+//! `hookkeeper doctor`: what can be wrong with an installation, as numbered checks.
+//!
+//! Every check is a pure function from [`Facts`] to findings, so each can be tried with made-up
+//! facts. Gathering the facts, printing and mending are in `cli/doctor`. One file per group of
+//! checks; the table of all of them is in [`table`], and for people in `docs/doctor.md`.
+
+mod effect;
+pub mod facts;
+pub mod finding;
+mod handlers;
+mod machine;
+pub mod program;
+pub mod settings;
+mod state;
+mod switches;
+pub mod table;
+pub mod timings;
+mod twice;
+mod wiring;
+
+use facts::Facts;
+use finding::Finding;
+use table::{CHECKS, Check};
+
+/// A check and one thing that it says.
+pub struct Checked {
+    pub check: &'static Check,
+    pub finding: Finding,
+    /// Set by whoever mended it.
+    pub fixed: bool,
+}
+
+/// All checks, in the order of the table. Each says at least one thing.
+pub fn examine(facts: &Facts) -> Vec<Checked> {
+    let all = CHECKS.iter().flat_map(|check| {
+        let findings = (check.run)(facts).into_iter();
+        findings.map(move |finding| Checked { check, finding, fixed: false })
+    });
+    all.collect()
+}

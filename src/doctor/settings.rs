@@ -1,0 +1,184 @@
+//! A settings file of the client, read for the checks: its hooks, its switches, its plugins, and
+//! the line of each.
+
+use std::path::PathBuf;
+
+use crate::wiring::scope::Scope;
+use crate::wiring::tree::{self, Malformed, Member, Node, place};
+use crate::wiring::{edit, handler};
+
+pub struct SettingsFile {
+    pub scope: Scope,
+    pub path: PathBuf,
+    /// The path for people.
+    pub shown: String,
+    pub content: Content,
+}
+
+pub enum Content {
+    /// There is no such file.
+    None,
+    Unreadable(String),
+    Malformed(Malformed),
+    Parsed(Parsed),
+}
+
+#[derive(Default)]
+pub struct Parsed {
+    pub hooks: Vec<Hook>,
+    /// Entries that the client cannot use: line and what is wrong.
+    pub bad_entries: Vec<(usize, String)>,
+    /// The line of `disableAllHooks: true`.
+    pub hooks_off: Option<usize>,
+    /// The line of `HOOKKEEPER_OFF: "1"` under `env`.
+    pub keeper_off: Option<usize>,
+    /// Plugins of ours, their lines, and whether they are enabled.
+    pub plugins: Vec<(String, usize, bool)>,
+}
+
+/// One handler.
+pub struct Hook {
+    pub event: String,
+    pub matcher: Option<String>,
+    pub line: usize,
+    pub ours: bool,
+    /// Started without a shell.
+    pub exec: bool,
+    /// `command` as it is written; empty for handlers that run no program.
+    pub command: String,
+    /// Program and arguments.
+    pub words: Vec<String>,
+    pub is_async: bool,
+    /// The time-out and its line.
+    pub timeout: Option<(f64, usize)>,
+    /// Why its program cannot be started. Whoever gathers the facts looks.
+    pub trouble: Option<String>,
+}
+
+impl SettingsFile {
+    pub fn parsed(&self) -> Option<&Parsed> {
+        if let Content::Parsed(parsed) = &self.content { Some(parsed) } else { None }
+    }
+
+    pub fn hooks(&self) -> &[Hook] {
+        self.parsed().map_or(&[], |parsed| &parsed.hooks)
+    }
+
+    pub fn wires_us(&self) -> bool {
+        self.hooks().iter().any(|hook| hook.ours)
+    }
+
+    /// `.claude/settings.json:12`
+    pub fn at(&self, line: usize) -> String {
+        format!("{}:{line}", self.shown)
+    }
+}
+
+pub fn read(bytes: &[u8]) -> Content {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Content::Unreadable("it is not UTF-8".into());
+    };
+    if edit::is_blank(text) {
+        return Content::Parsed(Parsed::default());
+    }
+    // What cannot be wired for its shape is refused here with the same words.
+    if let Err(malformed) = edit::check(text) {
+        return Content::Malformed(malformed);
+    }
+    match tree::parse(text) {
+        Ok(root) => Content::Parsed(parse(text, &root)),
+        Err(malformed) => Content::Malformed(malformed),
+    }
+}
+
+fn parse(text: &str, root: &Node) -> Parsed {
+    let line = |node: &Node| place(text, node.span.start).0;
+    let mut parsed = Parsed::default();
+    let switch = root.get("disableAllHooks").filter(|node| node.is_true());
+    parsed.hooks_off = switch.map(line);
+    let off = root.get("env").and_then(|env| env.get("HOOKKEEPER_OFF"));
+    parsed.keeper_off = off.filter(|off| off.text() == Some("1")).map(line);
+    let plugins = root.get("enabledPlugins").map_or(&[][..], Node::members);
+    let ours = plugins.iter().filter(|plugin| edit::is_our_plugin(&plugin.key));
+    let plugin =
+        |plugin: &Member| (plugin.key.clone(), line(&plugin.value), plugin.value.is_true());
+    parsed.plugins = ours.map(plugin).collect();
+    // Of two equal keys the client sees the last one.
+    let events = root.get("hooks").map_or(&[][..], Node::members);
+    for event in events {
+        let mut bad = |node: &Node, what: &str| {
+            parsed.bad_entries.push((line(node), format!("{}: {what}", event.key)));
+        };
+        if !event.value.is_array() {
+            if !event.value.is_null() {
+                bad(&event.value, "must be a list");
+            }
+            continue;
+        }
+        for group in event.value.elements() {
+            let Some(handlers) = group.get("hooks").filter(|hooks| hooks.is_array()) else {
+                bad(group, "an entry must be an object with a list `hooks`");
+                continue;
+            };
+            let matcher = group.get("matcher").and_then(Node::text);
+            for node in handlers.elements() {
+                if !node.is_object() {
+                    bad(node, "a hook must be an object");
+                    continue;
+                }
+                parsed.hooks.push(hook(&event.key, matcher, node, &line));
+            }
+        }
+    }
+    parsed
+}
+
+fn hook(event: &str, matcher: Option<&str>, node: &Node, line: &dyn Fn(&Node) -> usize) -> Hook {
+    let words = handler::words(node).unwrap_or_default();
+    let runs = !words.is_empty();
+    let command = node.get("command").and_then(Node::text).filter(|_| runs).unwrap_or_default();
+    let timeout = node.get("timeout");
+    Hook {
+        event: event.to_owned(),
+        matcher: matcher.map(str::to_owned),
+        line: line(node),
+        ours: handler::is_ours(node),
+        exec: node.get("args").is_some_and(Node::is_array),
+        command: command.to_owned(),
+        words,
+        is_async: node.get("async").is_some_and(Node::is_true),
+        timeout: timeout.and_then(|node| Some((node.number()?, line(node)))),
+        trouble: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_have_their_lines() {
+        let text = "{\"disableAllHooks\": true,\n \"enabledPlugins\": {\"hookkeeper@x\": true, \"hookkeeper@y\": false},\n\
+             \"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"command\", \"command\": \"hookkeeper hook\",\n \"timeout\": 9000}]}],\n\
+             \"Notification\": 3, \"PostToolUse\": [{}, {\"hooks\": [7]}]}}";
+        let Content::Parsed(parsed) = read(text.as_bytes()) else { panic!("it is well-formed") };
+        assert_eq!(parsed.hooks_off, Some(1));
+        assert_eq!(
+            parsed.plugins,
+            [("hookkeeper@x".to_owned(), 2, true), ("hookkeeper@y".to_owned(), 2, false)]
+        );
+        let hook = &parsed.hooks[0];
+        assert!(hook.ours && !hook.exec);
+        assert_eq!((hook.line, hook.timeout), (4, Some((9000.0, 5))));
+        let lines: Vec<usize> = parsed.bad_entries.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [6, 6, 6]);
+    }
+
+    #[test]
+    fn what_is_no_settings_file_says_where() {
+        let Content::Malformed(wrong) = read(b"{\n\"a\": 1,\n}") else { panic!("a comma") };
+        assert_eq!((wrong.line, wrong.column), (3, 1));
+        assert!(matches!(read(b"\xff"), Content::Unreadable(_)));
+        assert!(matches!(read(b" \n"), Content::Parsed(_)));
+    }
+}

@@ -1,0 +1,87 @@
+//! HK005, HK008 and HK009: settings files as such, what switches hooks off, and our own options.
+
+use super::facts::Facts;
+use super::finding::{Finding, or_ok};
+use super::settings::Content;
+use crate::books::clip;
+
+pub fn files(facts: &Facts) -> Vec<Finding> {
+    let mut problems = Vec::new();
+    for file in &facts.files {
+        match &file.content {
+            Content::None => {}
+            Content::Unreadable(why) => problems.push(Finding::error(
+                format!("{}: {why}", file.shown),
+                "Claude Code cannot read it either. Check its owner, its permissions and its encoding.",
+            )),
+            Content::Malformed(wrong) => problems.push(Finding::error(
+                format!("{}:{}:{}: {}", file.shown, wrong.line, wrong.column, clip(&wrong.what, 200)),
+                "Claude Code ignores the whole file until this is mended. Nothing of it was changed.",
+            )),
+            Content::Parsed(parsed) => {
+                problems.extend(parsed.bad_entries.iter().map(|(line, what)| {
+                    Finding::warning(
+                        format!("{}: {}", file.at(*line), clip(what, 200)),
+                        "Claude Code drops this entry. Mend it, or take it out.",
+                    )
+                }));
+            }
+        }
+    }
+    if facts.client_dir.is_none() {
+        let text =
+            "there is no home directory (HOME is not set): the user's settings were not looked at";
+        problems.push(Finding::note(text, ""));
+    }
+    or_ok(problems, || {
+        let there = facts.files.iter().filter(|file| file.parsed().is_some());
+        let there: Vec<&str> = there.map(|file| file.shown.as_str()).collect();
+        if there.is_empty() { "there are none".into() } else { there.join(", ") }
+    })
+}
+
+pub fn off(facts: &Facts) -> Vec<Finding> {
+    let mut problems = Vec::new();
+    if facts.off {
+        problems.push(Finding::warning(
+            "HOOKKEEPER_OFF=1 is set here: hooks that inherit it do nothing",
+            "Unset HOOKKEEPER_OFF before you start Claude Code.",
+        ));
+    }
+    for file in &facts.files {
+        let Some(parsed) = file.parsed() else { continue };
+        if let Some(line) = parsed.hooks_off {
+            problems.push(Finding::error(
+                format!(
+                    "{}: `disableAllHooks` is true: Claude Code runs no hook at all",
+                    file.at(line)
+                ),
+                "Remove that line, if hooks shall run.",
+            ));
+        }
+        if let Some(line) = parsed.keeper_off {
+            problems.push(Finding::warning(
+                format!(
+                    "{}: HOOKKEEPER_OFF is \"1\" under `env`: our hooks do nothing",
+                    file.at(line)
+                ),
+                "Remove that line, if HookKeeper shall keep the books.",
+            ));
+        }
+    }
+    or_ok(problems, || "nothing switches hooks off".into())
+}
+
+pub fn options(facts: &Facts) -> Vec<Finding> {
+    let options = &facts.state.options;
+    let problem = options.wrong.as_ref().map(|wrong| {
+        Finding::warning(
+            format!(".claude/hookkeeper.json: {}", clip(wrong, 300)),
+            "Defaults hold for that until it is mended.",
+        )
+    });
+    or_ok(problem.into_iter().collect(), || match options.exists {
+        true => ".claude/hookkeeper.json is fine".into(),
+        false => "there is no .claude/hookkeeper.json; defaults hold".into(),
+    })
+}

@@ -1,0 +1,219 @@
+//! HK001 to HK003: whether Claude Code calls us, for every event, and with a program that is there.
+
+use super::facts::{Answer, Facts, Program};
+use super::finding::{Finding, Fix, or_ok};
+use super::settings::{Content, Hook, SettingsFile};
+use crate::books::{clip, plural};
+use crate::event::Kind;
+use crate::wiring::table::{WIRED, Wired, is_all};
+
+pub fn binary(facts: &Facts) -> Vec<Finding> {
+    let problems = facts.programs.iter().filter_map(|program| wrong_with(facts, program));
+    or_ok(problems.collect(), || {
+        let named = facts.programs.first().and_then(|program| program.path.as_deref());
+        let path = named.or(facts.running.as_deref());
+        let at = path.map_or("(place unknown)".into(), |path| format!("at {}", facts.show(path)));
+        format!("hookkeeper {} {at}", facts.version)
+    })
+}
+
+fn wrong_with(facts: &Facts, program: &Program) -> Option<Finding> {
+    let word = clip(&program.word, 200);
+    let (file, hook) = facts.ours().find(|(_, hook)| hook.words.first() == Some(&program.word))?;
+    let at = file.at(hook.line);
+    let Some(path) = &program.path else {
+        let place =
+            if word.contains('/') { "there is no such program" } else { "it is not on the PATH" };
+        return Some(Finding::error(
+            format!("{at}: the hooks run `{word}`, but {place}"),
+            "Put hookkeeper where the PATH of Claude Code has it, or let `hookkeeper install` wire a \
+             program that is there.",
+        ));
+    };
+    let path = facts.show(path);
+    match &program.answer {
+        Answer::Said(said) if *said == format!("hookkeeper {}", facts.version) => None,
+        Answer::Said(said) if said.starts_with("hookkeeper ") => Some(Finding::warning(
+            format!(
+                "{at}: the hooks run {path}, which is {}; this is {}",
+                clip(said, 60),
+                facts.version
+            ),
+            "Install the same version in both places, or remove the older one.",
+        )),
+        Answer::Said(said) => Some(Finding::error(
+            format!("{at}: {path} is not HookKeeper: `--version` says {:?}", clip(said, 60)),
+            "Another program has the same name. Wire the full path of HookKeeper.",
+        )),
+        Answer::Failed(why) => Some(Finding::error(
+            format!("{at}: {path} does not run: {}", clip(why, 200)),
+            "Install HookKeeper again.",
+        )),
+        Answer::NotAsked => Some(Finding::note(
+            format!(
+                "{at}: {path} is part of the project, so it was not started to ask its version"
+            ),
+            "",
+        )),
+    }
+}
+
+pub fn events(facts: &Facts) -> Vec<Finding> {
+    let plugin = facts.plugins().next();
+    let first = facts.files.iter().find(|file| file.wires_us());
+    let Some(first) = first else {
+        return vec![match plugin {
+            Some((file, line, name)) => {
+                Finding::ok(format!("the plugin {name} is enabled ({})", file.at(line)))
+            }
+            None => nobody(facts),
+        }];
+    };
+    let mut problems = Vec::new();
+    let missing: Vec<&str> = WIRED
+        .iter()
+        .filter(|wired| !facts.ours().any(|(_, hook)| hook.event == wired.kind.wire()))
+        .map(|wired| wired.kind.wire())
+        .collect();
+    if !missing.is_empty() && plugin.is_none() {
+        problems.push(
+            Finding::error(
+                format!("{}: HookKeeper is not called for {}", first.shown, missing.join(", ")),
+                install(first),
+            )
+            .fixed_by(Fix::Wiring(first.scope)),
+        );
+    }
+    problems.extend(facts.ours().filter_map(|(file, hook)| wrong_form(file, hook)));
+    or_ok(problems, || {
+        let files = facts.files.iter().filter(|file| file.wires_us());
+        let files: Vec<&str> = files.map(|file| file.shown.as_str()).collect();
+        format!("all {} in {}", plural(WIRED.len(), "event"), files.join(" and "))
+    })
+}
+
+fn nobody(facts: &Facts) -> Finding {
+    if !lost(facts).is_empty() {
+        return Finding::note("no settings file calls HookKeeper any more: see HK003", "");
+    }
+    let unread = |file: &&SettingsFile| {
+        matches!(file.content, Content::Unreadable(_) | Content::Malformed(_))
+    };
+    if let Some(file) = facts.files.iter().find(unread) {
+        return Finding::note(
+            format!(
+                "{} cannot be read, and no other settings file calls HookKeeper: see HK005",
+                file.shown
+            ),
+            "",
+        );
+    }
+    let files: Vec<&str> = facts.files.iter().map(|file| file.shown.as_str()).collect();
+    Finding::error(
+        format!("no settings file calls HookKeeper (looked at {})", files.join(", ")),
+        "Run `hookkeeper install` in the project, or `hookkeeper install --scope user` for all \
+         your projects.",
+    )
+}
+
+/// What keeps an entry of ours from doing its work.
+fn wrong_form(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
+    let at = format!("{}: {}", file.at(hook.line), clip(&hook.event, 60));
+    let fixed = |finding: Finding| Some(finding.fixed_by(Fix::Wiring(file.scope)));
+    let Some(wired) = WIRED.iter().find(|wired| wired.kind.wire() == hook.event) else {
+        // The client then leaves it to us to make the worktree, and we do not.
+        let breaks = hook.event == "WorktreeCreate";
+        let text = "is no event of HookKeeper; nothing is done for it";
+        return match breaks {
+            true => fixed(Finding::error(
+                format!("{at} {text}, so worktrees cannot be made"),
+                install(file),
+            )),
+            false => fixed(Finding::note(format!("{at} {text}"), install(file))),
+        };
+    };
+    if hook.is_async {
+        let text = "is `async`: events overtake each other, and what we say is lost";
+        return fixed(Finding::error(format!("{at} {text}"), install(file)));
+    }
+    if let Some(told) = hook.words.get(2).filter(|told| Kind::from_name(told) != Some(wired.kind)) {
+        let text = format!("is told to be `{}`, so every run fails", clip(told, 60));
+        return fixed(Finding::error(format!("{at} {text}"), install(file)));
+    }
+    let matcher = hook.matcher.as_deref();
+    match reach(wired, matcher) {
+        Reach::Right => {}
+        Reach::Wider => {
+            let text = "has no matcher, so HookKeeper also runs before every other tool call";
+            return fixed(Finding::warning(format!("{at} {text}"), install(file)));
+        }
+        Reach::Wrong => {
+            let matcher = clip(matcher.unwrap_or_default(), 80);
+            let wanted = wired.matcher.map_or("none".into(), |wanted| format!("`{wanted}`"));
+            let text =
+                format!("has the matcher `{matcher}`, but needs {wanted}: events are missed");
+            return fixed(Finding::error(format!("{at} {text}"), install(file)));
+        }
+    }
+    if !hook.exec {
+        let text = "is in shell form (without `args`): it works, but a shell is started each time";
+        return fixed(Finding::warning(format!("{at} {text}"), install(file)));
+    }
+    None
+}
+
+enum Reach {
+    Right,
+    Wider,
+    Wrong,
+}
+
+fn reach(wired: &Wired, matcher: Option<&str>) -> Reach {
+    if wired.fits(matcher) {
+        return Reach::Right;
+    }
+    match wired.matcher {
+        Some(_) if is_all(matcher) => Reach::Wider,
+        _ => Reach::Wrong,
+    }
+}
+
+pub fn dropped(facts: &Facts) -> Vec<Finding> {
+    let lost = lost(facts);
+    let problems = lost.into_iter().map(|(file, since)| {
+        let since = since.map_or(String::new(), |since| format!(" on {}", clip(&since, 40)));
+        let problem = Finding::error(
+            format!("{}: `install` wired it{since}, but our entries are gone", file.shown),
+            format!(
+                "{} If they were taken out on purpose: `hookkeeper uninstall --scope {}`.",
+                install(file),
+                file.scope.name()
+            ),
+        );
+        (file, problem)
+    });
+    // A plugin does the same: then the entries would run twice.
+    let problems = problems.map(|(file, problem)| match facts.plugins().next() {
+        Some(_) => problem,
+        None => problem.fixed_by(Fix::Wiring(file.scope)),
+    });
+    or_ok(problems.collect(), || match facts.recorded.len() {
+        0 => "`install` has no record of wiring a file here".into(),
+        files => format!("what `install` wired is still there ({})", plural(files, "file")),
+    })
+}
+
+/// Files that were wired and are not any more. One that cannot be read is HK005's.
+fn lost(facts: &Facts) -> Vec<(&SettingsFile, Option<String>)> {
+    let lost = facts.recorded.iter().filter_map(|(scope, recorded)| {
+        let file = facts.files.iter().find(|file| file.scope == *scope)?;
+        let readable = matches!(file.content, Content::None | Content::Parsed(_));
+        (readable && !file.wires_us())
+            .then(|| (file, Some(recorded.wired_at.clone()).filter(|at| !at.is_empty())))
+    });
+    lost.collect()
+}
+
+pub fn install(file: &SettingsFile) -> String {
+    format!("Run `hookkeeper install --scope {}`.", file.scope.name())
+}

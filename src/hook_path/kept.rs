@@ -1,0 +1,80 @@
+//! Payloads that are kept, redacted: those that could not be used, and those that somebody records.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::event::Event;
+use crate::facts::secrets::Redactor;
+use crate::json;
+use crate::process::Process;
+use crate::root;
+use crate::snapshot::Context;
+use crate::store::dir::Dir;
+use crate::store::log::{self, Line};
+use crate::store::{Store, home, recorded, rejected};
+use crate::time;
+
+/// Keeps the payload if that is wanted. A recording that fails is no reason to fail.
+pub fn record(process: &Process, event: &Event, bytes: &[u8], state: &Dir, context: &Context) {
+    if context.settings.record
+        && let Some(payload) = redacted(bytes, &context.redact)
+    {
+        let pid = process.pid();
+        let _ = recorded::keep(state, payload.get(), event.kind, context.now, pid);
+    }
+}
+
+/// The payload with every text in it redacted, keys and structure as they were.
+pub fn redacted(bytes: &[u8], redact: &Redactor) -> Option<Box<RawValue>> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').trim();
+    let text = json::map_strings(text, |key, text| redact.field(key, text));
+    RawValue::from_string(text).ok()
+}
+
+/// An event that could not be settled is kept where somebody can find it.
+pub fn keep_after(
+    error: Error,
+    bytes: &[u8],
+    store: &Store,
+    context: &Context,
+    process: &Process,
+) -> Error {
+    match rejected::keep(store.state(), bytes, &context.redact, process.now(), process.pid()) {
+        Ok(kept) => {
+            let kept = kept.strip_prefix(&context.root).map(Path::to_owned).unwrap_or(kept);
+            Error::Payload { why: error.to_string(), kept: Some(kept) }
+        }
+        Err(_) => error,
+    }
+}
+
+/// Keeps a payload that cannot be used, and says so.
+pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
+    let kept = || -> Option<PathBuf> {
+        let root = root::for_hook(process, None)?;
+        let books = root::of_books(process, &root);
+        let (claude, state) = home::open(&books, process.home().as_deref()).ok()?;
+        home::hide(&state).ok()?;
+        let now = process.now();
+        let outcome = format!("rejected: {why}");
+        let line = Line {
+            time: &time::spell_millis(now),
+            event: "",
+            session: "",
+            wrote: &[],
+            us: process.micros(),
+            outcome: &outcome,
+        };
+        log::add(&state, &line, false);
+        if bytes.is_empty() {
+            return None;
+        }
+        let redact = Redactor::new(&home::settings(&claude).0.redact);
+        let kept = rejected::keep(&state, bytes, &redact, now, process.pid()).ok()?;
+        Some(kept.strip_prefix(&root).map(Path::to_owned).unwrap_or(kept))
+    };
+    let kept = kept();
+    Error::Payload { why, kept }
+}

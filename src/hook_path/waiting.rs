@@ -1,0 +1,131 @@
+//! Events whose turn with the lock did not come in time: put into the spool, and played by whoever
+//! has the lock next, hook or command.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::kept::redacted;
+use super::{context, settle};
+use crate::books::notices::Notices;
+use crate::books::to_bytes;
+use crate::error::{Error, Result};
+use crate::event::{self, Parsed};
+use crate::facts::secrets::Redactor;
+use crate::gather::{self, Moment};
+use crate::plan::Change;
+use crate::process::Process;
+use crate::snapshot::Context;
+use crate::store::dir::Dir;
+use crate::store::layout::Doc;
+use crate::store::spool::{self, Entry};
+use crate::store::{Opened, Store, rejected};
+use crate::time;
+
+/// How long an event may spend on playing others that came before it.
+const SPOOL_BUDGET: Duration = Duration::from_millis(300);
+
+/// The books, locked, for a command that changes them. What waits in the spool is played first, all
+/// of it: a command has the time, and comes after the events that came before it.
+pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
+    let now = process.now();
+    let mut store = match Store::open(root, process.home().as_deref(), now)? {
+        Opened::Locked(store) => *store,
+        Opened::Busy(..) => return Err(Error::Busy),
+    };
+    while let Played::Some = play_spool(process, &mut store, root)? {}
+    keep_remarks(&mut store, now)?;
+    store.forget(now);
+    Ok(store)
+}
+
+/// What the user should hear of waits for the next event that can show it.
+pub fn keep_remarks(store: &mut Store, now: time::Time) -> Result<()> {
+    if store.remarks.is_empty() {
+        return Ok(());
+    }
+    let before: Option<Notices> = store.load(&Doc::Notices, gather::json)?;
+    let mut notices = before.clone().unwrap_or_default();
+    for (key, text) in std::mem::take(&mut store.remarks) {
+        notices.add(&key, &text, time::spell(now));
+    }
+    if before.unwrap_or_default() != notices {
+        store.commit(&[Change::Put(Doc::Notices, to_bytes(&notices))])?;
+    }
+    Ok(())
+}
+
+pub enum Played {
+    All,
+    /// Time was up before all was played.
+    Some,
+}
+
+pub fn play_spool(process: &Process, store: &mut Store, root: &Path) -> Result<Played> {
+    let Some((room, names)) = spool::waiting(store.state(), process.now().timestamp())? else {
+        return Ok(Played::All);
+    };
+    let begun = process.elapsed();
+    for name in names {
+        if process.elapsed().saturating_sub(begun) > SPOOL_BUDGET {
+            return Ok(Played::Some);
+        }
+        let bytes = room.read(&name)?.unwrap_or_default();
+        if let Err(why) = play(process, store, root, &bytes)? {
+            let redact = Redactor::new(&store.settings.redact);
+            let kept =
+                rejected::keep(store.state(), &bytes, &redact, process.now(), process.pid())?;
+            let text = format!(
+                "HookKeeper: an event that had waited could not be used ({why}); it is in {}.",
+                kept.display()
+            );
+            store.remarks.push((format!("rejected/{name}"), text));
+        }
+        room.remove(&name)?;
+    }
+    spool::close(store.state())?;
+    store.forget(process.now());
+    Ok(Played::All)
+}
+
+/// Plays one event that waited. The inner error says why it cannot be used at all.
+fn play(
+    process: &Process,
+    store: &mut Store,
+    root: &Path,
+    bytes: &[u8],
+) -> Result<std::result::Result<(), String>> {
+    let entry: Entry = match serde_json::from_slice(bytes) {
+        Ok(entry) => entry,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let event = match event::parse(entry.payload.get().as_bytes(), None) {
+        Ok(Parsed::Event(event)) => event,
+        Ok(Parsed::Foreign(_)) => return Ok(Ok(())),
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut context = context(process, &event, root, &store.settings);
+    // A reply that comes too late is discarded.
+    context.is_heard = false;
+    context.now = time::parse(&entry.time).unwrap_or(context.now);
+    store.forget(context.now);
+    let moment = Moment { client: entry.client, git: entry.git };
+    match settle(process, &event, store, &context, Some(&moment)) {
+        Ok(_) => Ok(Ok(())),
+        // A disk that is full now may have room later: the event stays where it is.
+        Err(error @ Error::Io { .. }) => Err(error),
+        Err(error) => Ok(Err(error.to_string())),
+    }
+}
+
+pub fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {
+    let Moment { client, git } = Moment::now(process, context);
+    let payload = redacted(bytes, &context.redact).ok_or_else(|| Error::Payload {
+        why: "the lock is held and the payload cannot be spooled".into(),
+        kept: None,
+    })?;
+    let time = time::spell_millis(context.now);
+    // Nanoseconds, then the process: in order of time, and never the same name twice.
+    let nanos = context.now.timestamp_nanos_opt().unwrap_or_default();
+    let name = format!("{nanos:020}-{}.json", process.pid());
+    spool::put(state, &Entry { time, client, git, payload }, &name)
+}

@@ -1,0 +1,109 @@
+//! One governor decides at Stop; the loops only say what they want.
+//!
+//! | the loop | background agents | blocks in a row | the loop says | the stop |
+//! |---|---|---|---|---|
+//! | none, or it is over | - | - | - | is allowed, nothing is said |
+//! | promise, limit | - | - | `End` | is allowed, the verdict is told |
+//! | runs | run | - | - | is allowed, nothing is counted: the client wakes the session |
+//! | runs | none | - | `Wait` | is allowed, the user is told what is wanted |
+//! | runs | none | below the client's cap | `Go` | is blocked, with what to do next |
+//! | runs | none | one below the cap | `Go` | is allowed, the loop is `stalled` |
+
+use super::{Say, Verdict};
+use crate::time::Time;
+
+/// What the client does when nothing is set.
+pub const CLIENTS_CAP: u64 = 8;
+
+/// A Stop of the main thread.
+pub struct Stop<'a> {
+    pub message: &'a str,
+    /// An agent, workflow or teammate still runs in the background.
+    pub has_company: bool,
+    /// Whether something was done since the last stop, as far as is known.
+    pub tools_ran: bool,
+    /// How often we have blocked in a row without a tool call in between.
+    pub blocks: u64,
+    /// How often the client lets itself be blocked in a row; 0: without end.
+    pub cap: u64,
+    pub now: Time,
+}
+
+impl Stop<'_> {
+    /// The client ends the turn after its cap, unannounced. One before that we end the loop
+    /// ourselves, and say so.
+    fn is_last(&self) -> bool {
+        self.cap > 0 && self.blocks >= (self.cap - 1).max(1)
+    }
+}
+
+/// A loop as the governor sees it.
+pub trait Loop {
+    fn is_over(&self) -> bool;
+    /// Whether it is over, or has to wait, before another turn is counted.
+    fn check(&mut self, stop: &Stop) -> Option<Say>;
+    /// Counts a turn.
+    fn turn(&mut self, stop: &Stop) -> Say;
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time);
+    /// Which loop, and where it stands.
+    fn title(&self) -> String;
+    /// The command that goes on with it.
+    fn resume(&self) -> &'static str;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    Nothing,
+    /// For the log, and for the user.
+    Allow {
+        outcome: String,
+        tell: Option<String>,
+    },
+    Block {
+        outcome: String,
+        reason: String,
+        tell: String,
+    },
+}
+
+pub fn decide(driven: &mut dyn Loop, stop: &Stop) -> Decision {
+    if driven.is_over() {
+        return Decision::Nothing;
+    }
+    let said = match driven.check(stop) {
+        Some(said) => said,
+        None if stop.has_company => {
+            return Decision::Allow { outcome: "the loop waits for agents".into(), tell: None };
+        }
+        None => driven.turn(stop),
+    };
+    match said {
+        Say::End(verdict, why) => ended(driven, verdict, &why),
+        Say::Wait(what) => Decision::Allow { outcome: "the loop waits".into(), tell: Some(what) },
+        Say::Go { .. } if stop.is_last() => {
+            let why = format!(
+                "{} answers in a row without a tool call; Claude Code would have ended the turn at the next one",
+                stop.blocks + 1
+            );
+            driven.end(Verdict::Stalled, &why, stop.now);
+            ended(driven, Verdict::Stalled, &why)
+        }
+        Say::Go { reason, title } => Decision::Block {
+            outcome: format!("blocked: {title}"),
+            reason,
+            tell: format!("HookKeeper: {title}"),
+        },
+    }
+}
+
+fn ended(driven: &dyn Loop, verdict: Verdict, why: &str) -> Decision {
+    let name = verdict.name();
+    let go_on = match verdict {
+        Verdict::Complete | Verdict::Cancelled => String::new(),
+        _ => format!(" To go on: `{}`.", driven.resume()),
+    };
+    Decision::Allow {
+        outcome: format!("the loop is {name}: {why}"),
+        tell: Some(format!("HookKeeper: the {} is {name}: {why}.{go_on}", driven.title())),
+    }
+}

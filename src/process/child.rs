@@ -1,0 +1,121 @@
+//! Other programs, started by the command line. The hook path starts none.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A program to run to its end.
+pub struct Run<'a> {
+    pub program: &'a Path,
+    pub args: &'a [&'a str],
+    pub dir: &'a Path,
+    /// Set on top of our own environment; an empty value takes the variable away.
+    pub env: &'a [(&'a str, &'a str)],
+    pub stdin: &'a [u8],
+    /// It is killed after this.
+    pub limit: Duration,
+}
+
+pub struct Ended {
+    /// `None`: a signal ended it, ours included.
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    pub micros: u64,
+}
+
+/// Runs a program; an error means that it could not be started.
+pub fn run(what: &Run) -> io::Result<Ended> {
+    let mut command = Command::new(what.program);
+    command.args(what.args).current_dir(what.dir);
+    for (name, value) in what.env {
+        match value.is_empty() {
+            true => command.env_remove(name),
+            false => command.env(name, value),
+        };
+    }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: what it has started ends with it.
+    command.process_group(0);
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let group = rustix::process::Pid::from_child(&child);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        // A program that does not read its input is no error of ours.
+        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(what.stdin)));
+        let stdout = scope.spawn(move || drain(stdout));
+        let stderr = scope.spawn(move || drain(stderr));
+        // Who waits for nothing else sees the end when it comes.
+        let waiter = scope.spawn(move || {
+            let status = child.wait();
+            let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let _ = sender.send(());
+            status.map(|status| (status, micros))
+        });
+        if receiver.recv_timeout(what.limit).is_err() {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let gone = || io::Error::other("it cannot be waited for");
+        let (status, micros) = waiter.join().map_err(|_| gone())??;
+        let text = |reader: thread::ScopedJoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
+        Ok(Ended { code: status.code(), stdout: text(stdout), stderr: text(stderr), micros })
+    })
+}
+
+fn drain(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+/// A program that ran to its end in front of the user.
+pub struct Shown {
+    /// As a shell says it: 128 and the signal's number if a signal ended it.
+    pub code: u8,
+    pub millis: u64,
+    pub last_line: Option<String>,
+}
+
+/// Runs a program with our stdin, its output passed through as it comes.
+pub fn pass_through(program: &Path, args: &[String], dir: &Path) -> io::Result<Shown> {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (out, err) = thread::scope(|scope| {
+        let stderr = scope.spawn(move || tee(stderr, io::stderr()));
+        (tee(stdout, io::stdout()), stderr.join().ok().flatten())
+    });
+    let status = child.wait()?;
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    // Where it failed, what it complained of says more.
+    let last_line = if code == 0 { out.or(err) } else { err.or(out) };
+    Ok(Shown { code: u8::try_from(code).unwrap_or(1), millis, last_line })
+}
+
+/// Passes on what comes, and remembers the last line that says something.
+fn tee(pipe: Option<impl Read>, mut to: impl Write) -> Option<String> {
+    let mut pipe = pipe?;
+    let mut chunk = [0; 8192];
+    let mut tail: Vec<u8> = Vec::new();
+    while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+        let new = chunk.get(..n).unwrap_or_default();
+        let _ = to.write_all(new).and_then(|()| to.flush());
+        tail.extend_from_slice(new);
+        if tail.len() > 64 << 10 {
+            tail.drain(..tail.len() - (16 << 10));
+        }
+    }
+    let text = String::from_utf8_lossy(&tail);
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}

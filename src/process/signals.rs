@@ -1,0 +1,60 @@
+//! Signals, for commands that run until they are told to end. Hooks have none: they are over before
+//! one comes.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGTSTP};
+use signal_hook::flag;
+
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub struct Signals {
+    end: Arc<AtomicBool>,
+    resumed: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// From now on signals are noted, and end nothing by themselves.
+    pub fn noted() -> io::Result<Self> {
+        let signals = Self { end: Arc::default(), resumed: Arc::default() };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, Arc::clone(&signals.end))?;
+        }
+        flag::register(SIGCONT, Arc::clone(&signals.resumed))?;
+        // A reader that went away shows as an error of the write.
+        flag::register(SIGPIPE, Arc::default())?;
+        Ok(signals)
+    }
+
+    /// Ends the process soon after it was told to end, if it has not done so by itself. The library
+    /// that reads keys reads for ever from a terminal that is gone.
+    pub fn insist(&self, last_words: fn()) {
+        let end = Arc::clone(&self.end);
+        thread::spawn(move || {
+            while !end.load(Ordering::Relaxed) {
+                thread::sleep(PATIENCE);
+            }
+            thread::sleep(PATIENCE);
+            last_words();
+            signal_hook::low_level::exit(0);
+        });
+    }
+
+    pub fn say_end(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// Whether the process was stopped and goes on again, since this was last asked.
+    pub fn say_resumed(&self) -> bool {
+        self.resumed.swap(false, Ordering::Relaxed)
+    }
+
+    /// Stops this process, as Ctrl-Z does where the terminal sees to it.
+    pub fn stop_here() {
+        let _ = signal_hook::low_level::raise(SIGTSTP);
+    }
+}

@@ -1,0 +1,28 @@
+//! `recorded/`: payloads as they came, redacted, for playing them again. Only while the setting
+//! `record` is on.
+
+use crate::error::Result;
+use crate::event::Kind;
+use crate::store::dir::Dir;
+use crate::time::{self, Time};
+
+pub const ROOM: &str = "recorded";
+const FILES: usize = 200;
+
+/// Keeps a payload. Needs no lock: every file has a name of its own, in order of time.
+pub fn keep(state: &Dir, payload: &str, kind: Kind, now: Time, pid: u32) -> Result<()> {
+    let room = state.make(ROOM)?;
+    let name = format!("{}-{}-{pid}.json", time::stamp(now), kind.wire());
+    // Whole or not at all: somebody will play it.
+    let part = format!(".{name}");
+    room.remove(&part)?;
+    room.create(&part, format!("{payload}\n").as_bytes(), false)?;
+    room.rename(&part, &room, &name).inspect_err(|_| {
+        let _ = room.remove(&part);
+    })?;
+    let names = room.names()?;
+    for old in names.iter().take(names.len().saturating_sub(FILES)) {
+        room.remove(old)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! `set-aside/{stamp}/`: what a person had cleared away, as it was, in case they want it back.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::dir::Dir;
+use crate::time;
+
+pub const ROOM: &str = "set-aside";
+const KEPT: usize = 5;
+
+impl Store {
+    /// Copies documents away, then moves folders away. Both are named below `.claude/state`.
+    pub fn set_aside(&mut self, copy: &[&str], take: &[&str]) -> Result<PathBuf> {
+        let room = self.state.make(ROOM)?;
+        let name = time::stamp(self.now);
+        let to = room.make(&name)?;
+        for path in copy {
+            copy_path(&self.state, path, &to)?;
+        }
+        // The records of live sessions go first: what is left without them is nobody's.
+        let mut take = take.to_vec();
+        take.sort_by_key(|entry| *entry != "session");
+        for entry in take {
+            if self.state.exists(entry)? {
+                self.state.rename(entry, &to, entry)?;
+            }
+        }
+        // The folders that we held open are elsewhere now.
+        self.rooms.clear();
+        self.loaded.clear();
+        let names = room.names()?;
+        for old in names.iter().take(names.len().saturating_sub(KEPT)) {
+            room.remove_tree(old)?;
+        }
+        Ok(to.path().to_owned())
+    }
+}
+
+fn copy_path(from: &Dir, path: &str, to: &Dir) -> Result<()> {
+    match path.split_once('/') {
+        Some((first, rest)) => match from.sub(first)? {
+            Some(from) => copy_path(&from, rest, &to.make(first)?),
+            None => Ok(()),
+        },
+        None => from.copy_item(path, to),
+    }
+}

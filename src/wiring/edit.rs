@@ -1,0 +1,273 @@
+//! Our entries into the text of a settings file, and out of it. Each step changes one place and
+//! reads the text again, so that no step has to know what another one moved.
+
+use super::handler::{PROGRAM, group, is_good, is_ours, is_tangled};
+use super::style::Style;
+use super::table::{WIRED, Wired};
+use super::tree::{self, Malformed, Member, Node, place};
+
+/// The text with all our events wired to `program`. What is wired already stays as it is.
+pub fn wire(text: &str, program: &str) -> Result<String, Malformed> {
+    let mut text = if is_blank(text) { format!("{text}{{}}\n") } else { text.to_owned() };
+    check(&text)?;
+    text = remove_where(
+        text,
+        &|event, matcher, handler, first| {
+            let wired = WIRED.iter().find(|wired| wired.kind.wire() == event);
+            let stays = first
+                && wired
+                    .is_some_and(|wired| wired.fits(matcher) && is_good(handler, wired, program));
+            !stays
+        },
+        None,
+    )?;
+    for wired in &WIRED {
+        text = add(text, wired, program)?;
+    }
+    Ok(text)
+}
+
+/// The text without any entry of ours. What becomes empty by that goes too, unless it was there
+/// before us: `first` is the text as it was then, if that is known.
+pub fn unwire(text: &str, first: Option<&str>) -> Result<String, Malformed> {
+    if is_blank(text) {
+        return Ok(text.to_owned());
+    }
+    check(text)?;
+    // Entries of ours that were there before are not what somebody else wants to keep.
+    let first = first.and_then(|first| unwire(first, None).ok());
+    let first = first.and_then(|first| tree::parse(&first).ok());
+    remove_where(text.to_owned(), &|_, _, _, _| true, first.as_ref())
+}
+
+/// The events with an entry that calls us in the middle of something longer.
+pub fn tangled(text: &str) -> Vec<String> {
+    let Ok(root) = tree::parse(text) else { return Vec::new() };
+    let calls = |event: &&Member| {
+        let groups = event.value.elements().iter().filter_map(|group| group.get("hooks"));
+        groups.flat_map(Node::elements).any(is_tangled)
+    };
+    hooks(&root).filter(calls).map(|event| event.key.clone()).collect()
+}
+
+/// Plugins of ours that a settings file enables.
+pub fn plugins(text: &str) -> Vec<String> {
+    let Ok(root) = tree::parse(text) else { return Vec::new() };
+    let plugins = root.get("enabledPlugins").map_or(&[][..], Node::members).iter();
+    let ours = plugins.filter(|plugin| is_our_plugin(&plugin.key) && plugin.value.is_true());
+    ours.map(|plugin| plugin.key.clone()).collect()
+}
+
+/// `hookkeeper@MARKETPLACE`
+pub fn is_our_plugin(key: &str) -> bool {
+    key.split('@').next() == Some(PROGRAM)
+}
+
+/// Whether there is an entry of ours in it.
+pub fn is_wired(text: &str) -> bool {
+    tree::parse(text).is_ok_and(|root| {
+        let groups = hooks(&root).flat_map(|event| event.value.elements());
+        let mut handlers = groups.filter_map(|group| group.get("hooks")).flat_map(Node::elements);
+        handlers.any(is_ours)
+    })
+}
+
+/// The text with a value for a key of the outermost object.
+pub fn set(text: &str, key: &str, value: &serde_json::Value) -> Result<String, Malformed> {
+    let text = if is_blank(text) { format!("{text}{{}}\n") } else { text.to_owned() };
+    check(&text)?;
+    let root = tree::parse(&text)?;
+    let style = Style::of(&text, &root);
+    Ok(match root.get(key) {
+        Some(old) => style.replace(&text, old, &value.to_string()),
+        None => style.insert(&text, &root, Some(key), value),
+    })
+}
+
+/// Nothing but blanks: as good as no file.
+pub fn is_blank(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim().is_empty()
+}
+
+/// The shape that we can work with. `null` is as good as nothing.
+pub fn check(text: &str) -> Result<(), Malformed> {
+    let root = tree::parse(text)?;
+    let must = |node: &Node, fine: bool, what: &str| {
+        let (line, column) = place(text, node.span.start);
+        if fine { Ok(()) } else { Err(Malformed { line, column, what: what.to_owned() }) }
+    };
+    must(&root, root.is_object(), "the settings must be a JSON object")?;
+    for member in root.members().iter().filter(|member| member.key == "hooks") {
+        let value = &member.value;
+        must(value, value.is_object() || value.is_null(), "`hooks` must be an object")?;
+        for event in value.members().iter().filter(|event| is_wanted(&event.key)) {
+            let groups = &event.value;
+            let what = format!("`hooks.{}` must be a list", event.key);
+            must(groups, groups.is_array() || groups.is_null(), &what)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_wanted(event: &str) -> bool {
+    WIRED.iter().any(|wired| wired.kind.wire() == event)
+}
+
+/// The events under `hooks`, under every key of that name.
+fn hooks(root: &Node) -> impl Iterator<Item = &Member> {
+    let hooks = root.members().iter().filter(|member| member.key == "hooks");
+    hooks.flat_map(|member| member.value.members())
+}
+
+/// Adds our group for an event, unless there is an entry of ours.
+fn add(text: String, wired: &Wired, program: &str) -> Result<String, Malformed> {
+    let root = tree::parse(&text)?;
+    let style = Style::of(&text, &root);
+    let (name, group) = (wired.kind.wire(), group(wired, program));
+    let Some(hooks) = root.get("hooks") else {
+        let empty = serde_json::json!({});
+        let text = style.insert(&text, &root, Some("hooks"), &empty);
+        return add(text, wired, program);
+    };
+    if hooks.is_null() {
+        return add(style.replace(&text, hooks, "{}"), wired, program);
+    }
+    let list = serde_json::json!([group]);
+    Ok(match hooks.get(name) {
+        None => style.insert(&text, hooks, Some(name), &list),
+        Some(groups) if groups.is_null() => {
+            return add(style.replace(&text, groups, "[]"), wired, program);
+        }
+        Some(groups) if has_ours(groups) => text,
+        Some(groups) => style.insert(&text, groups, None, &group),
+    })
+}
+
+fn has_ours(groups: &Node) -> bool {
+    let mut handlers =
+        groups.elements().iter().filter_map(|group| group.get("hooks")).flat_map(Node::elements);
+    handlers.any(is_ours)
+}
+
+/// What decides whether a handler of ours goes: event, matcher, the handler, and whether no other
+/// one of this event has stayed before it.
+type Goes<'a> = &'a dyn Fn(&str, Option<&str>, &Node, bool) -> bool;
+
+fn remove_where(mut text: String, goes: Goes, first: Option<&Node>) -> Result<String, Malformed> {
+    loop {
+        let root = tree::parse(&text)?;
+        match find(&root, goes, first) {
+            Some(found) => text = found.removed_from(&text),
+            None => return Ok(text),
+        }
+    }
+}
+
+/// Something to take out of what holds it.
+struct Found<'a> {
+    holder: &'a Node,
+    at: usize,
+}
+
+/// The next thing to remove: as much as holds nothing but entries that go.
+fn find<'a>(root: &'a Node, goes: Goes, first: Option<&Node>) -> Option<Found<'a>> {
+    let before = first.and_then(|first| first.get("hooks"));
+    for (h, hooks) in root.members().iter().enumerate().filter(|(_, m)| m.key == "hooks") {
+        for (e, event) in hooks.value.members().iter().enumerate() {
+            let mut stayed = false;
+            for (g, group) in event.value.elements().iter().enumerate() {
+                let matcher = group.get("matcher").and_then(Node::text);
+                let Some(handlers) = group.get("hooks") else { continue };
+                for (n, handler) in handlers.elements().iter().enumerate() {
+                    if !is_ours(handler) {
+                        continue;
+                    }
+                    if !goes(&event.key, matcher, handler, !stayed) {
+                        stayed = true;
+                        continue;
+                    }
+                    let alone = |holder: &Node| holder.elements().len() == 1;
+                    return Some(if !alone(handlers) {
+                        Found { holder: handlers, at: n }
+                    } else if !alone(&event.value) || has(before, &event.key) {
+                        Found { holder: &event.value, at: g }
+                    } else if hooks.value.members().len() > 1 || before.is_some() {
+                        Found { holder: &hooks.value, at: e }
+                    } else {
+                        Found { holder: root, at: h }
+                    });
+                }
+            }
+        }
+    }
+    None
+}
+
+fn has(node: Option<&Node>, key: &str) -> bool {
+    node.is_some_and(|node| node.get(key).is_some())
+}
+
+impl Found<'_> {
+    /// With the comma before it, or, if it is the first, with the one after it.
+    fn removed_from(&self, text: &str) -> String {
+        let spans = items(self.holder);
+        let own = spans.get(self.at).cloned().unwrap_or_default();
+        let before = self.at.checked_sub(1).and_then(|before| spans.get(before));
+        let after = spans.get(self.at + 1);
+        let gone = match (before, after) {
+            (Some(before), _) => before.end..own.end,
+            (None, Some(after)) => own.start..after.start,
+            (None, None) => self.holder.span.start + 1..self.holder.span.end - 1,
+        };
+        let keep = |range: Option<&str>| range.unwrap_or_default().to_owned();
+        keep(text.get(..gone.start)) + text.get(gone.end..).unwrap_or_default()
+    }
+}
+
+/// The places of what is in an object or a list.
+pub(super) fn items(holder: &Node) -> Vec<std::ops::Range<usize>> {
+    let members = holder.members().iter().map(|member| member.span.clone());
+    members.chain(holder.elements().iter().map(|element| element.span.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Round trips over many files are in `tests/settings.rs`; here is what can be seen at a glance.
+    #[test]
+    fn entries_go_in_and_out() {
+        let before = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n    }\n}";
+        let after = wire(before, "hookkeeper").unwrap();
+        assert!(after.contains(
+            "\"command\": \"say done\"}]}, {\"hooks\": [{\"type\": \"command\", \"command\": \"hookkeeper\", \"args\": [\"hook\"], \"timeout\": 10}]}]"
+        ));
+        assert!(after.contains("\n        \"SessionEnd\": [\n            {\n"));
+        assert_eq!(wire(&after, "hookkeeper").unwrap(), after);
+        assert_eq!(unwire(&after, None).unwrap(), before);
+        assert!(is_wired(&after) && !is_wired(before));
+    }
+
+    #[test]
+    fn old_entries_are_replaced_and_tuned_ones_stay() {
+        let old = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/hookkeeper hook", "timeout": 10000}]}],
+            "Notification": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"]}]}],
+            "SessionStart": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"], "timeout": 30, "mine": 1}]}]}}"#;
+        let new = wire(old, "hookkeeper").unwrap();
+        assert!(!new.contains("/old/") && !new.contains("Notification"));
+        assert!(new.contains("\"timeout\": 30, \"mine\": 1"));
+        assert_eq!(new.matches("\"hook\"").count(), WIRED.len());
+        assert_eq!(unwire(&new, None).unwrap(), "{}");
+    }
+
+    #[test]
+    fn shapes_that_are_not_settings_are_refused() {
+        for (text, what) in [
+            ("[]", "line 1, column 1: the settings must be a JSON object"),
+            ("{\"hooks\": []}", "line 1, column 11: `hooks` must be an object"),
+            ("{\"hooks\": {\n\"Stop\": {}}}", "line 2, column 9: `hooks.Stop` must be a list"),
+        ] {
+            assert_eq!(wire(text, "hookkeeper").unwrap_err().to_string(), what);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One handler in a settings file: whether it is ours, and whether it is as it should be.
+
+use serde_json::{Value, json};
+
+use super::table::{TIMEOUT, Wired};
+use super::tree::Node;
+use crate::event::Kind;
+use crate::facts::command;
+
+/// The program's name, with whatever directory before it.
+pub const PROGRAM: &str = "hookkeeper";
+/// Nobody means more seconds than this; the client's own default is as much.
+pub const LONGEST_TIMEOUT: f64 = 600.0;
+
+/// The program and its arguments, in exec form or out of a shell command; of several commands those
+/// of the first.
+pub fn words(handler: &Node) -> Option<Vec<String>> {
+    steps(handler)?.into_iter().next()
+}
+
+/// The commands that a handler runs, one after the other.
+fn steps(handler: &Node) -> Option<Vec<Vec<String>>> {
+    if handler.get("type").is_some_and(|kind| kind.text() != Some("command")) {
+        return None;
+    }
+    let command = handler.get("command")?.text()?;
+    let Some(args) = handler.get("args").filter(|args| !args.is_null()) else {
+        return Some(command::steps(command));
+    };
+    let mut words = vec![command.to_owned()];
+    for arg in args.elements() {
+        words.push(arg.text()?.to_owned());
+    }
+    Some(vec![words])
+}
+
+/// Whether a handler calls us, from wherever and in whatever form. A longer command does something
+/// else besides, and is not ours to change.
+pub fn is_ours(handler: &Node) -> bool {
+    matches!(steps(handler).as_deref(), Some([step]) if calls_us(step))
+}
+
+/// Whether a handler calls us in the middle of something longer. It is left alone.
+pub fn is_tangled(handler: &Node) -> bool {
+    let steps = steps(handler).unwrap_or_default();
+    steps.len() > 1 && steps.iter().any(|step| calls_us(step))
+}
+
+fn calls_us(step: &[String]) -> bool {
+    command::program(step) == PROGRAM && step.get(1).is_some_and(|word| word == "hook")
+}
+
+/// Whether a handler of ours can stay as it is. What a user added or tuned is theirs.
+pub fn is_good(handler: &Node, wired: &Wired, program: &str) -> bool {
+    let exec = handler.get("args").is_some_and(Node::is_array);
+    let calls = words(handler).is_some_and(|words| words == [program, "hook"]);
+    let timeout = handler.get("timeout").map(|timeout| timeout.number().unwrap_or(-1.0));
+    let timeout = is_good_timeout(wired.kind.wire(), timeout);
+    let in_time = handler.get("async").is_none_or(|is_async| !is_async.is_true());
+    exec && calls && timeout && in_time
+}
+
+/// Whether the client takes a time-out of ours as it is meant. A session's end has its own limits.
+pub fn is_good_timeout(event: &str, seconds: Option<f64>) -> bool {
+    match (event == Kind::SessionEnd.wire(), seconds) {
+        (false, None) => true,
+        (false, Some(seconds)) => seconds > 0.0 && seconds <= LONGEST_TIMEOUT,
+        (true, None) => false,
+        (true, Some(seconds)) => (2.0..=60.0).contains(&seconds),
+    }
+}
+
+/// Our group for an event.
+pub fn group(wired: &Wired, program: &str) -> Value {
+    let handler =
+        json!({"type": "command", "command": program, "args": ["hook"], "timeout": TIMEOUT});
+    match wired.matcher {
+        Some(matcher) => json!({"matcher": matcher, "hooks": [handler]}),
+        None => json!({"hooks": [handler]}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wiring::tree;
+
+    #[test]
+    fn ours_is_known_in_every_form() {
+        let ours = |text: &str| is_ours(&tree::parse(text).unwrap());
+        assert!(ours(r#"{"type": "command", "command": "hookkeeper", "args": ["hook"]}"#));
+        assert!(ours(
+            r#"{"type": "command", "command": "/a b/hookkeeper", "args": ["hook", "Stop"]}"#
+        ));
+        assert!(ours(r#"{"type": "command", "command": "hookkeeper hook"}"#));
+        assert!(ours(r#"{"command": "A=1 '/a b/hookkeeper' hook SessionEnd", "args": null}"#));
+        assert!(!ours(r#"{"type": "command", "command": "hookkeeper statusline"}"#));
+        assert!(!ours(r#"{"type": "command", "command": "echo hookkeeper hook"}"#));
+        let longer = r#"{"type": "command", "command": "hookkeeper hook; ./notify-me.sh"}"#;
+        assert!(!ours(longer) && is_tangled(&tree::parse(longer).unwrap()));
+        assert!(!ours(r#"{"type": "command", "command": "hookkeeper hook | tee log"}"#));
+        assert!(!ours(r#"{"type": "command", "command": "my-hookkeeper hook"}"#));
+        assert!(!ours(
+            r#"{"type": "prompt", "prompt": "hookkeeper hook", "command": "hookkeeper hook"}"#
+        ));
+        assert!(!ours(r#"{"type": "command", "command": "hookkeeper", "args": []}"#));
+        assert!(!ours(r#"{"type": "command", "command": 7}"#));
+        assert!(!ours("3"));
+    }
+}

@@ -1,0 +1,32 @@
+//! Which settings file: the project's shared one, the user's own one for this project, or the one
+//! for all of the user's projects.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Project,
+    Local,
+    User,
+}
+
+impl Scope {
+    pub const ALL: [Self; 3] = [Self::Project, Self::Local, Self::User];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Local => "local",
+            Self::User => "user",
+        }
+    }
+
+    /// `config` is the client's own directory; without one there is no user scope.
+    pub fn path(self, root: &Path, config: Option<&Path>) -> Option<PathBuf> {
+        match self {
+            Self::Project => Some(root.join(".claude/settings.json")),
+            Self::Local => Some(root.join(".claude/settings.local.json")),
+            Self::User => config.map(|config| config.join("settings.json")),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+"""What must agree between the plugin's files, settings.example.json and Cargo.toml. Needs no client."""
+import json
+import os
+import subprocess
+import tomllib
+
+from wiring import REPOSITORY, path_without, plugin_hooks
+
+LAUNCHER = "hooks/hookkeeper.sh"
+
+
+def check_packaging(check):
+    settings, plugin = read("settings.example.json")["hooks"], plugin_hooks()
+    check.equal("hooks.json and settings.example.json: events, matchers, time-outs", shape(plugin), shape(settings))
+    for event, hook in handlers(settings):
+        check.holds(f"settings.example.json: {event}", hook, {"command": "hookkeeper", "args": ["hook"]})
+    for event, hook in handlers(plugin):
+        check.holds(f"hooks.json: {event}", hook, {"command": "${CLAUDE_PLUGIN_ROOT}/" + LAUNCHER, "args": [event]})
+    check_launcher(check)
+    package = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]
+    same = {key: package[key] for key in ("name", "description", "license", "keywords")}
+    manifest = read(".claude-plugin/plugin.json")
+    check.holds("plugin.json and Cargo.toml", manifest, {**same, "version": package["version"]})
+    entries = read(".claude-plugin/marketplace.json")["plugins"]
+    check.equal("plugins of the marketplace", len(entries), 1)
+    check.holds("marketplace.json and Cargo.toml", entries[0], {**same, "source": "./"})
+
+
+def check_launcher(check):
+    """Without the program: what it says, and that what it says is JSON whatever the plugin's path is."""
+    launcher = REPOSITORY / LAUNCHER
+    check.that(f"{LAUNCHER} is executable", os.access(launcher, os.X_OK))
+    for event, source, root, said in (
+            ("SessionStart", "startup", "/a plugin", "--path '/a plugin'"),
+            ("SessionStart", "resume", "/b", "--path '/b'"), ("SessionStart", "startup", "/a\"'\\b", "--path . "),
+            ("SessionStart", "compact", "/b", None), ("PostToolUse", "startup", "/b", None)):
+        payload = json.dumps({"session_id": "s", "source": source}, separators=(",", ":")) + "\n"
+        done = subprocess.run([launcher, event], input=payload, capture_output=True, text=True, env={
+            "PATH": path_without("hookkeeper"), "HOME": "/nowhere", "CLAUDE_PLUGIN_ROOT": root})
+        what = f"{LAUNCHER} without the program, {event} {source} at {root}"
+        check.equal(what, (done.returncode, done.stderr), (0, ""))
+        if said is None:
+            check.equal(what, done.stdout, "")
+        else:
+            check.contains(what, json.loads(done.stdout)["systemMessage"], f"cargo install --locked {said}", times=1)
+
+
+def read(name):
+    return json.loads((REPOSITORY / name).read_text())
+
+
+def shape(hooks):
+    """What decides when a hook runs and how long, without what it runs."""
+    return {event: [(group.get("matcher"), [_bare(hook) for hook in group["hooks"]]) for group in groups]
+            for event, groups in hooks.items()}
+
+
+def _bare(hook):
+    return {key: value for key, value in hook.items() if key not in ("command", "args")}
+
+
+def handlers(hooks):
+    return [(event, hook) for event, groups in hooks.items() for group in groups for hook in group["hooks"]]

@@ -1,0 +1,158 @@
+"""The plugin: the project itself has no settings, and the client gets our hooks from the plugin's directory."""
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+
+from audit import hook_runs
+from script import agent, bash, turns
+from wiring import REPOSITORY, by_plugin, path_without, wired
+
+from .compaction import KEPT, SUMMARY
+from .reading import all_heard, check_closed, events_of, heard, launched, only_entry, user_was_told
+
+# What the client reads of a plugin. A copy of it can be at a path of its own.
+PLUGIN = (".claude-plugin", "assets", "commands", "hooks", "LICENSE", "README.md")
+HINT = "the program hookkeeper is not installed"
+ADVICE = "HookKeeper: unclassified error, attempt 1 of 1"
+
+
+@wired(by_plugin)
+def plugin(bench, check):
+    """An agent, a failure, a compaction and a resume, with the plugin's directory as it is."""
+    first = bench.run("GO audit", "/compact", "go on", args=_loading(REPOSITORY), rules=[SUMMARY, *turns(
+        agent("audit auth", "AUDIT-AUTH"), bash("cat nothing.txt"), "done", "gone on",
+        agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
+    second = bench.run("and again", args=[*_loading(REPOSITORY), "--continue"], rules=turns("done"))
+    check.equal("the session's id", second.session_id, first.session_id)
+    check.holds("metrics", only_entry(check, bench.books, first.session_id), {
+        "agents": {"spawned": 1, "completed": 1, "failed": 0}, "compactions": 1,
+        "errors": {"total": 1, "recovered": 0, "escalated": 0}})
+    results = bench.books.results(first.session_id)
+    check.equal("results", sorted(results), sorted(launched(first)))
+    check.equal("tasks", [result["task"] for result in results.values()], ["audit auth"])
+    said = [heard(request) for request in first.requests]
+    check.that("the model heard of the failure once", max(words.count(ADVICE) for words in said) == 1)
+    check.contains("what the model heard after the compaction", said[-1], KEPT, times=1)
+    _check_counts(check, bench, first, second)
+    check_closed(check, bench.books)
+
+
+def _check_counts(check, bench, first, second):
+    """Each event ran one hook, by the client's account and by our log. The log has three events more."""
+    reported = [Counter(hook["hook_event"] for hook in hook_runs(client)) for client in (first, second)]
+    check.equal("hooks of the first run", reported[0], {
+        "SessionStart": 2, "UserPromptSubmit": 2, "PreToolUse": 1, "SubagentStart": 1, "SubagentStop": 2,
+        "PostToolUse": 1, "PostToolUseFailure": 1, "Stop": 2})
+    check.equal("hooks of the second run", reported[1], {"SessionStart": 1, "UserPromptSubmit": 1, "Stop": 1})
+    logged = Counter(events_of(bench.books.log(), first.session_id))
+    check.equal("events in our log", logged, reported[0] + reported[1] + Counter(
+        {"PreCompact": 1, "PostCompact": 1, "SessionEnd": 2}))
+
+
+@wired(by_plugin)
+def plugin_at_a_path_with_spaces(bench, check):
+    """The program is not on the PATH, but where `cargo install` puts it."""
+    _link(bench, bench.home / ".cargo/bin")
+    client = bench.run("fail", args=_loading(_copied(bench)), env={"PATH": path_without("hookkeeper")},
+                       rules=turns(bash("cat nothing.txt"), "done"))
+    check.contains("what the model heard", heard(client.requests[-1]), ADVICE, times=1)
+    check.equal("errors in metrics", only_entry(check, bench.books, client.session_id).get("errors"),
+                {"total": 1, "recovered": 0, "escalated": 0})
+    check_closed(check, bench.books)
+
+
+@wired(by_plugin)
+def plugin_installed(bench, check):
+    """From a marketplace, as a user does it. The program is in the plugin's own data directory."""
+    folder = _copied(bench)
+    _claude(bench, check, "plugin", "marketplace", "add", str(folder))
+    _claude(bench, check, "plugin", "install", "hookkeeper@hookkeeper")
+    _link(bench, bench.home / ".claude/plugins/data/hookkeeper-hookkeeper/bin")
+    client = bench.run("hello", env={"PATH": path_without("hookkeeper")}, rules=turns("Hello."))
+    check.equal("events", events_of(bench.books.log(), client.session_id),
+                ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"])
+    check_closed(check, bench.books)
+
+
+@wired(by_plugin)
+def plugin_without_program(bench, check):
+    """One hint per start, and nothing else changes."""
+    bench.books_kept = False
+    folder = _copied(bench)
+    nowhere = {"PATH": path_without("hookkeeper")}
+    first = bench.run("GO audit", "/compact", "go on", args=_loading(folder), env=nowhere, rules=[SUMMARY, *turns(
+        agent("audit auth", "AUDIT-AUTH"), bash("echo made > made.txt"), bash("cat nothing.txt"), "done", "gone on",
+        agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
+    check.equal("hints after the first run", user_was_told(bench).count(HINT), 1)
+    check.contains("the hint", user_was_told(bench), f"cargo install --locked --path '{folder}'", times=1)
+    check.equal("made.txt", (bench.project / "made.txt").read_text(), "made\n")
+    second = bench.run("and again", args=[*_loading(folder), "--continue"], env=nowhere, rules=turns("done"))
+    check.equal("hints after the second run", user_was_told(bench).count(HINT), 2)
+    for client in (first, second):
+        said = [hook["hook_name"] for hook in hook_runs(client) if hook["stdout"]]
+        check.equal("hooks that said something", len(said), 1)
+        check.lacks("what the model heard", all_heard(client), HINT)
+    check.that("no .claude in the project", not (bench.project / ".claude").exists())
+
+
+@wired(by_plugin)
+def plugin_command(bench, check):
+    """/hookkeeper:status in the second turn, when the books have something to say."""
+    client = bench.run("GO audit", "/hookkeeper:status", args=_loading(REPOSITORY), rules=turns(
+        bash("cat nothing.txt"), "done", "It says so."))
+    last = heard(client.requests[-1])
+    check.contains("what the model heard", last, "`hookkeeper status` says:", times=1)
+    check.contains("what the model heard", last, client.session_id[:8])
+    entry = only_entry(check, bench.books, client.session_id)
+    check.equal("commands", entry.get("commands"), {"hookkeeper:status": 1})
+    check_closed(check, bench.books)
+
+
+@wired(by_plugin)
+def plugin_validates(bench, check):
+    """The client's own validator has nothing to complain of. It looks at a limited number of files: what builds leave
+    is not part of the plugin."""
+    folder = bench.root / "repository"
+    shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns("target", ".git"))
+    for profile in ([], ["--profile", "directory"]):
+        said = _claude(bench, check, "plugin", "validate", str(folder), "--strict", "--json", *profile)
+        report = json.loads(said)
+        found = [*report["contents"], report["manifest"]]
+        check.equal("errors", [entry["errors"] for entry in found if entry["errors"]], [])
+        check.equal("warnings", [entry["warnings"] for entry in found if entry["warnings"]], [])
+        check.holds("the directory's checks", report["directory"], {
+            "findings": [], "undecided": [], "incomplete": False, "failure": None})
+
+
+def _loading(folder):
+    return ["--plugin-dir", str(folder)]
+
+
+def _copied(bench):
+    folder = bench.root / "a plugin folder"
+    for name in PLUGIN:
+        source = REPOSITORY / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy2
+        folder.mkdir(exist_ok=True)
+        copy(source, folder / name)
+    return folder
+
+
+def _link(bench, folder):
+    folder.mkdir(parents=True)
+    (folder / "hookkeeper").symlink_to(bench.command)
+
+
+def _claude(bench, check, *arguments):
+    """One of the client's own commands; returns what it printed."""
+    bench.home.mkdir(exist_ok=True)
+    done = subprocess.run([bench.exe, *arguments], cwd=bench.project, stdin=subprocess.DEVNULL, timeout=60,
+                          capture_output=True, text=True, env={"PATH": os.environ["PATH"], "HOME": str(bench.home)})
+    check.equal(f"claude {' '.join(arguments)}", (done.returncode, done.stderr), (0, ""))
+    return done.stdout
+
+
+SCENARIOS = (plugin, plugin_at_a_path_with_spaces, plugin_installed, plugin_without_program, plugin_command,
+             plugin_validates)

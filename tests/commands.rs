@@ -1,0 +1,417 @@
+//! The books, one by one, as people ask for them: `agents`, `errors`, `sessions`, `backup`, `reset`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod support;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{Run, Scratch, good, refused};
+
+const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
+
+fn event(name: &str, fields: Value) -> Value {
+    let mut event = support::event(SESSION, name, fields);
+    event["transcript_path"] = "/home/dev/transcripts/t.jsonl".into();
+    event
+}
+
+/// A project with a live session, an agent that runs, one that has finished, and an error.
+fn shop() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.hook(&event("SessionStart", json!({"source": "startup"})));
+    scratch.hook(&event("UserPromptSubmit", json!({"prompt": "Review the shop"})));
+    for id in ["a1b2c3", "a9f8e7"] {
+        scratch.hook(&event("SubagentStart", json!({"agent_id": id, "agent_type": "Explore"})));
+    }
+    scratch.hook(&event("SubagentStop", json!({"agent_id": "a9f8e7", "agent_type": "Explore",
+        "last_assistant_message": "- [S1] The till is open (src/till.rs:3). Recommendation: close it."})));
+    scratch.hook(&failure("t1", "connection refused"));
+    scratch
+}
+
+fn failure(call: &str, message: &str) -> Value {
+    event(
+        "PostToolUseFailure",
+        json!({"tool_name": "Bash", "tool_use_id": call,
+        "tool_input": {"command": "curl shop.test/items"}, "error": format!("Exit code 7\n{message}")}),
+    )
+}
+
+fn parsed(run: Run) -> Value {
+    serde_json::from_str(&good(run)).unwrap()
+}
+
+#[test]
+fn agents_are_listed_running_and_finished() {
+    let scratch = shop();
+    let text = good(scratch.run(&["agents"], b""));
+    assert!(
+        text.starts_with("a1b2c3  running  Explore  for ") && text.lines().count() == 1,
+        "{text}"
+    );
+    let list = parsed(scratch.run(&["agents", "--json"], b""));
+    assert_eq!(list[0]["id"], "a1b2c3");
+    let text = good(scratch.run(&["agents", "--session", "0f3e"], b""));
+    assert!(
+        text.contains("a9f8e7  success  Explore  took 0s") && text.contains("1 finding: "),
+        "{text}"
+    );
+    let text = good(scratch.run(&["agents", "show", "a9"], b""));
+    assert!(text.contains("S1 The till is open (src/till.rs:3)"), "{text}");
+    let shown = parsed(scratch.run(&["agents", "show", "a9f8e7", "--json"], b""));
+    assert_eq!(shown["findings"][0]["severity"], "S1");
+    refused(&scratch.run(&["agents", "show", "a"], b""), "`a` could be several: a1b2c3, a9f8e7");
+    refused(&scratch.run(&["agents", "show", "zz"], b""), "there is no agent `zz`");
+    refused(&scratch.run(&["agents", "--session", "zz"], b""), "there is no session `zz`");
+    scratch.hook(&event("SessionEnd", json!({"reason": "other"})));
+    let archived = parsed(scratch.run(&["agents", "--session", SESSION, "--json"], b""));
+    let status = |n: usize| archived["finished"][n]["status"].as_str().unwrap().to_owned();
+    assert_eq!((status(0), status(1)), ("lost".into(), "success".into()));
+    assert!(good(scratch.run(&["agents"], b"")).starts_with("No agent is running."));
+}
+
+#[test]
+fn an_agent_is_stuck_only_if_it_is_silent() {
+    let scratch = shop();
+    assert!(good(scratch.run(&["agents", "stuck"], b"")).starts_with("No agent is stuck"));
+    let file = scratch.state().join(format!("session/live/{SESSION}.json"));
+    let mut live: Value = scratch.doc(&format!("session/live/{SESSION}.json"));
+    live["agents"][0]["started"] = "2026-01-01T00:00:00Z".into();
+    fs::write(&file, live.to_string()).unwrap();
+    assert!(
+        good(scratch.run(&["agents", "stuck"], b"")).starts_with("No agent is stuck"),
+        "it was seen just now"
+    );
+    live["agents"][0]["last_seen"] = "2026-01-01T00:00:00Z".into();
+    fs::write(&file, live.to_string()).unwrap();
+    let text = good(scratch.run(&["agents", "stuck"], b""));
+    assert!(
+        text.starts_with("a1b2c3  running  Explore  for ") && text.contains("silent "),
+        "{text}"
+    );
+    assert_eq!(
+        parsed(scratch.run(&["agents", "stuck", "--json"], b""))[0]["agent"]["id"],
+        "a1b2c3"
+    );
+    // Its transcript grows: it works.
+    let transcript = scratch.home().join("transcripts/t/subagents/agent-a1b2c3.jsonl");
+    fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    fs::write(&transcript, "{}\n").unwrap();
+    assert!(good(scratch.run(&["agents", "stuck"], b"")).starts_with("No agent is stuck"));
+}
+
+#[test]
+fn a_nudge_reaches_that_agent_once() {
+    let scratch = shop();
+    let text = good(scratch.run(&["agents", "nudge", "a1", "--message", "How far are you?"], b""));
+    assert!(text.starts_with("a1b2c3: nudged (1 time)"), "{text}");
+    assert_eq!(scratch.doc("agents/active.json")["agents"][0]["nudge_count"], 1);
+    let call = |agent: Option<&str>, name: &str, id: &str| {
+        let mut event = event(
+            name,
+            json!({"tool_name": "Read", "tool_use_id": id, "tool_input": {"file_path": "x"},
+            "error": "no such file"}),
+        );
+        if let Some(agent) = agent {
+            event["agent_id"] = agent.into();
+        }
+        scratch.hook(&event).stdout
+    };
+    assert_eq!(call(None, "PostToolUse", "c1"), "", "not to the main thread");
+    let heard = call(Some("a1b2c3"), "PostToolUse", "c2");
+    assert!(
+        heard.contains(
+            "A note from the user to this agent (`hookkeeper agents nudge`): How far are you?"
+        ),
+        "{heard}"
+    );
+    assert_eq!(call(Some("a1b2c3"), "PostToolUse", "c3"), "");
+    assert_eq!(scratch.doc("agents/active.json")["agents"][0].get("nudge"), None);
+    good(scratch.run(&["agents", "nudge", "a1b2c3"], b""));
+    let heard = call(Some("a1b2c3"), "PostToolUseFailure", "c4");
+    assert!(heard.contains("A note from the user"), "{heard}");
+    assert_eq!(scratch.doc("agents/active.json")["agents"][0]["nudge_count"], 2);
+    refused(
+        &scratch.run(&["agents", "nudge", "a9f8e7"], b""),
+        "there is no running agent `a9f8e7`",
+    );
+}
+
+#[test]
+fn an_error_can_be_resolved_by_hand() {
+    let scratch = shop();
+    let list = parsed(scratch.run(&["errors", "--json"], b""));
+    let id = list[0]["id"].as_str().unwrap().to_owned();
+    let text = good(scratch.run(&["errors"], b""));
+    assert!(
+        text.contains("network  pending retry  retry 1 of 3 at ")
+            && text.ends_with("1 in all, 1 pending, 0 recovered, 0 escalated\n"),
+        "{text}"
+    );
+    good(scratch.run(&["errors", "resolve", id.get(6..12).unwrap()], b""));
+    assert_eq!(scratch.doc("errors/classified.json")["errors"][0]["status"], "recovered");
+    let live = scratch.doc(&format!("session/live/{SESSION}.json"));
+    assert_eq!(live["errors_recovered"], 1);
+    assert_eq!(live["open_targets"], json!([]));
+    assert_eq!(parsed(scratch.run(&["errors", "--json"], b"")), json!([]));
+    assert_eq!(
+        parsed(scratch.run(&["errors", "--all", "--json"], b"")).as_array().unwrap().len(),
+        1
+    );
+    refused(&scratch.run(&["errors", "resolve", "zzz"], b""), "there is no error `zzz`");
+}
+
+#[test]
+fn a_name_that_fits_nothing_picks_nothing() {
+    let scratch = shop();
+    scratch.hook(&event("PreCompact", json!({"trigger": "manual", "custom_instructions": null})));
+    for command in [
+        &["backup", "show", "2"][..],
+        &["backup", "show", ""],
+        &["backup", "restore", "2"],
+        &["errors", "resolve", ""],
+        &["agents", "show", ""],
+        &["agents", "nudge", ""],
+    ] {
+        let run = scratch.run(command, b"");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{command:?}");
+    }
+    assert_eq!(scratch.doc("errors/classified.json")["errors"][0]["status"], "pending_retry");
+}
+
+#[test]
+fn a_document_that_cannot_be_read_is_named() {
+    let scratch = shop();
+    scratch.hook(&event("PreCompact", json!({"trigger": "manual", "custom_instructions": null})));
+    let backup = format!("compaction/{}", scratch.names("compaction")[0]);
+    for (command, document) in [
+        (&["errors"][..], "errors/classified.json"),
+        (&["sessions"], "session/metrics.json"),
+        (&["backup", "list"], backup.as_str()),
+    ] {
+        fs::write(scratch.state().join(document), "{\"broken").unwrap();
+        refused(&scratch.run(command, b""), &format!(".claude/state/{document} cannot be read"));
+    }
+    // A command that has to move one away says so, at the next event that can.
+    refused(&scratch.run(&["errors", "resolve", "x"], b""), "there is no error `x`");
+    assert!(scratch.doc("notices.json").to_string().contains("quarantine"));
+}
+
+#[test]
+fn without_books_answers_are_empty_not_wrong() {
+    let scratch = Scratch::new();
+    for command in [&["agents", "--json"][..], &["errors", "--json"], &["backup", "list", "--json"]]
+    {
+        assert_eq!(parsed(scratch.run(command, b"")), json!([]), "{command:?}");
+    }
+    assert_eq!(good(scratch.run(&["record", "list", "--json"], b"")), "");
+    refused(&scratch.run(&["agents", "show", "x"], b""), "there is no agent `x`");
+    refused(&scratch.run(&["-C", "/dev/null", "errors"], b""), "/dev/null: it is not a directory");
+    assert!(!scratch.root().join(".claude").exists());
+}
+
+#[test]
+fn notes_add_up_and_hold_no_secret() {
+    let scratch = shop();
+    good(scratch.run(&["agents", "nudge", "a1", "--message", "first"], b""));
+    good(
+        scratch
+            .run(&["agents", "nudge", "a1", "--message", "login --password hunter2hunter2"], b""),
+    );
+    let live = scratch.doc(&format!("session/live/{SESSION}.json"));
+    assert_eq!(live["agents"][0]["nudge"], "first / login --password [redacted]");
+    assert!(good(scratch.run(&["agents", "show", "a1"], b"")).contains("nudged: 2 times"));
+    refused(
+        &scratch.run(&["agents", "nudge", "a1", "--message", " "], b""),
+        "the message is empty",
+    );
+    // An event that waits for the lock is heard by nobody: the note stays.
+    let lock =
+        fs::OpenOptions::new().read(true).write(true).open(scratch.state().join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let call = |id: &str| {
+        event(
+            "PostToolUse",
+            json!({"tool_name": "Read", "tool_use_id": id, "agent_id": "a1b2c3", "tool_input": {"file_path": "x"}}),
+        )
+    };
+    assert_eq!(scratch.hook(&call("c1")).stdout, "");
+    drop(lock);
+    assert!(scratch.hook(&call("c2")).stdout.contains("first / login"));
+}
+
+#[test]
+fn status_counts_what_the_sessions_say() {
+    let scratch = shop();
+    fs::remove_file(scratch.state().join("agents/active.json")).unwrap();
+    assert!(
+        good(scratch.run(&["status"], b"")).contains("Agents: 1 running, 2 spawned, 1 completed")
+    );
+}
+
+#[test]
+fn a_full_disk_is_no_success() {
+    let scratch = shop();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = scratch.command(&["errors", "--json"]).stdout(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn sessions_are_listed_live_and_ended() {
+    let scratch = shop();
+    let text = good(scratch.run(&["sessions"], b""));
+    assert!(
+        text.starts_with(&format!("{SESSION}  live  for ")) && text.contains("2 agents  1 error"),
+        "{text}"
+    );
+    scratch.hook(&event("SessionEnd", json!({"reason": "logout"})));
+    fs::write(
+        scratch.state().join("session/metrics-archive.jsonl"),
+        "{\"session_id\": \"old\", \"ended\": \"other\"}\n",
+    )
+    .unwrap();
+    let text = good(scratch.run(&["sessions"], b""));
+    assert!(text.contains("logout") && !text.contains("old"), "{text}");
+    let all = parsed(scratch.run(&["sessions", "--all", "--json"], b""));
+    assert_eq!(all["live"], json!([]));
+    assert_eq!(all["ended"][0]["session_id"], SESSION);
+    assert_eq!(all["ended"][1]["session_id"], "old");
+}
+
+#[test]
+fn backups_are_shown_compared_and_restored() {
+    let scratch = shop();
+    refused(&scratch.run(&["backup", "show"], b""), "there is no backup yet");
+    fs::create_dir_all(scratch.state().join("loop")).unwrap();
+    let queue = scratch.state().join("loop/work_queue.json");
+    let markdown = scratch.state().join("loop/LOOP_STATE.md");
+    fs::write(&queue, r#"{"version":1,"task":"Open the shop","iteration":2,"items":[],"status":"BUILDING","mine":7}"#).unwrap();
+    fs::write(&markdown, "# Loop\n\nIteration 2\n").unwrap();
+    scratch.hook(&event("PreCompact", json!({"trigger": "manual", "custom_instructions": null})));
+    let list = parsed(scratch.run(&["backup", "list", "--json"], b""));
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["reason"]), (1, &json!("manual")));
+    assert!(good(scratch.run(&["backup", "list"], b"")).starts_with("1  20"));
+    let text = good(scratch.run(&["backup", "show", "1"], b""));
+    assert!(text.contains("# Loop\n\nIteration 2\n") && text.contains("Open the shop"), "{text}");
+    assert_eq!(
+        parsed(scratch.run(&["backup", "show", "--json"], b""))["preserved"]["work_queue"]["mine"],
+        7
+    );
+
+    fs::write(&queue, "{ broken").unwrap();
+    fs::write(&markdown, "# Loop\n\nIteration 3\n").unwrap();
+    let text = good(scratch.run(&["backup", "diff"], b""));
+    assert!(
+        text.contains("-Iteration 2\n+Iteration 3\n") && text.contains("+++ loop_state (now)"),
+        "{text}"
+    );
+    let text = good(scratch.run(&["backup", "restore", "latest", "--dry-run"], b""));
+    assert!(text.contains("-Iteration 3\n+Iteration 2\n"), "{text}");
+    assert_eq!(fs::read_to_string(&queue).unwrap(), "{ broken");
+    let text = good(scratch.run(&["backup", "restore", "latest"], b""));
+    assert!(text.starts_with("Restored .claude/state/loop/work_queue.json and .claude/state/loop/LOOP_STATE.md from backup_"), "{text}");
+    assert_eq!(scratch.doc("loop/work_queue.json")["mine"], 7);
+    assert_eq!(fs::read_to_string(&markdown).unwrap(), "# Loop\n\nIteration 2\n");
+    let aside = scratch.names("set-aside");
+    let kept = scratch.state().join("set-aside").join(&aside[0]).join("loop/work_queue.json");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "{ broken");
+
+    let name = &scratch.names("compaction")[0];
+    let file = scratch.state().join("compaction").join(name);
+    let changed = fs::read_to_string(&file).unwrap().replace("Open the shop", "Rob the shop");
+    fs::write(&file, changed).unwrap();
+    refused(&scratch.run(&["backup", "restore", name], b""), "the checksum differs");
+    refused(&scratch.run(&["backup", "show", "7"], b""), "there is no backup 7; there are 1");
+}
+
+#[test]
+fn a_reset_sets_aside_and_the_books_go_on() {
+    let scratch = shop();
+    good(scratch.run(&["reset", "errors"], b""));
+    assert!(!scratch.exists("errors"));
+    let live = scratch.doc(&format!("session/live/{SESSION}.json"));
+    assert_eq!((&live["errors_encountered"], &live["open_targets"]), (&json!(0), &json!([])));
+    scratch.hook(&failure("t2", "connection refused"));
+    assert_eq!(scratch.doc("errors/classified.json")["summary"]["total"], 1);
+    assert_eq!(scratch.doc("session/current.json")["errors_encountered"], 1);
+
+    good(scratch.run(&["reset", "agents"], b""));
+    assert!(!scratch.exists("agents/active.json"));
+    assert_eq!(scratch.doc("session/current.json")["agents_spawned"], 0);
+    scratch.hook(&event("SubagentStart", json!({"agent_id": "new", "agent_type": "Explore"})));
+    assert_eq!(scratch.doc("agents/active.json")["total_spawned"], 1);
+
+    let text = good(scratch.run(&["reset", "all"], b""));
+    assert!(text.starts_with("Reset. What was there is in .claude/state/set-aside/"), "{text}");
+    assert!(
+        !scratch.exists("session") && !scratch.exists("errors") && scratch.exists(".gitignore")
+    );
+    assert_eq!(scratch.names("set-aside").len(), 3);
+    let last = scratch.names("set-aside").pop().unwrap();
+    assert!(scratch.exists(&format!("set-aside/{last}/session/live/{SESSION}.json")));
+    scratch.hook(&event("UserPromptSubmit", json!({"prompt": "Go on"})));
+    assert_eq!(scratch.doc("session/current.json")["session_id"], SESSION);
+    for _ in 0..5 {
+        scratch.hook(&event("UserPromptSubmit", json!({"prompt": "Go on"})));
+        good(scratch.run(&["reset", "all"], b""));
+    }
+    assert_eq!(scratch.names("set-aside").len(), 5, "the newest five are kept");
+    assert_eq!(good(scratch.run(&["reset", "loop"], b"")), "There was nothing to reset.\n");
+    assert_eq!(scratch.names("set-aside").len(), 5);
+    assert_eq!(scratch.run(&["reset", "everything"], b"").code, Some(64));
+    assert!(
+        good(Scratch::new().run(&["reset", "all"], b"")).starts_with("There are no books here")
+    );
+}
+
+#[test]
+fn completions_and_manual_know_every_command() {
+    let scratch = Scratch::new();
+    let help = good(scratch.run(&["--help"], b""));
+    let commands: Vec<&str> = help
+        .split("Commands:")
+        .nth(1)
+        .unwrap()
+        .split("Options:")
+        .next()
+        .unwrap()
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| *word != "help")
+        .collect();
+    assert!(commands.len() >= 12, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = good(scratch.run(&["completions", shell], b""));
+        assert!(commands.iter().all(|command| script.contains(command)), "{shell}");
+    }
+    let page = good(scratch.run(&["man"], b""));
+    assert!(
+        page.contains(".TH hookkeeper 1")
+            && commands.iter().all(|c| page.contains(&c.replace('-', "\\-"))),
+        "{page}"
+    );
+    for command in &commands {
+        good(scratch.run(&["man", command], b""));
+        let help = good(scratch.run(&[command, "--help"], b""));
+        assert!(help.contains("Example"), "{command}: {help}");
+    }
+    refused(&scratch.run(&["man", "nonsense"], b""), "there is no command `nonsense`");
+}
+
+#[test]
+fn busy_books_are_not_waited_for_long() {
+    let scratch = shop();
+    let lock =
+        fs::OpenOptions::new().read(true).write(true).open(scratch.state().join(".lock")).unwrap();
+    lock.lock().unwrap();
+    refused(&scratch.run(&["reset", "all"], b""), "the books are in use by another process");
+}

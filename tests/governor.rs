@@ -1,0 +1,175 @@
+//! What the governor promises, over random loops and random stops: it never blocks a loop that is
+//! over, never exceeds a limit, never loses count, and a loop that is over stays over.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking"
+)]
+
+use hookkeeper::books::branch::BranchLoop;
+use hookkeeper::books::queue::{Item, Queue};
+use hookkeeper::loops::branch::Driven;
+use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};
+use hookkeeper::loops::queue::{QueueLoop, start};
+use hookkeeper::time;
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+struct Stand {
+    iteration: u64,
+    most: u64,
+    verdict: Option<String>,
+}
+
+/// Plays stops against a loop, and checks what must hold after each of them.
+fn play<L: Loop>(
+    seed: u64,
+    mut driven: L,
+    stand: impl Fn(&L) -> Stand,
+    mut meddle: impl FnMut(&mut L, &mut Dice),
+) {
+    let mut dice = Dice(seed * 2 + 1);
+    let mut now = time::parse("2026-01-29T10:30:00Z").unwrap();
+    let cap = [0, 1, 2, 3, 8][dice.roll(5) as usize];
+    let mut blocks = 0;
+    for step in 0..60 {
+        let what = format!("seed {seed}, step {step}");
+        now += chrono::TimeDelta::seconds(i64::try_from(dice.roll(400)).unwrap());
+        if dice.roll(3) == 0 {
+            blocks = 0;
+        }
+        meddle(&mut driven, &mut dice);
+        let before = stand(&driven);
+        let was_over = driven.is_over();
+        let message = ["", "working", "<promise>DONE</promise>", "`<promise>DONE</promise>`"]
+            [dice.roll(4) as usize];
+        let has_company = dice.roll(5) == 0;
+        let stop = Stop { message, has_company, tools_ran: blocks == 0, blocks, cap, now };
+        let decision = decide(&mut driven, &stop);
+        let after = stand(&driven);
+        assert!(after.iteration >= before.iteration, "{what}: the counter goes back");
+        assert!(after.iteration <= after.most.max(before.iteration), "{what}: past the limit");
+        match &decision {
+            Decision::Block { reason, tell, .. } => {
+                assert!(!was_over && !driven.is_over(), "{what}: a loop that is over blocks");
+                assert!(!has_company, "{what}: blocked while an agent runs");
+                assert!(
+                    !reason.is_empty() && reason.chars().count() < 4000 && !tell.is_empty(),
+                    "{what}"
+                );
+                assert_eq!(
+                    after.iteration,
+                    before.iteration + 1,
+                    "{what}: a block is an iteration"
+                );
+                blocks += 1;
+                assert!(
+                    cap == 0 || blocks < cap.max(2),
+                    "{what}: {blocks} blocks in a row with a cap of {cap}"
+                );
+            }
+            Decision::Allow { tell, .. } => {
+                assert!(!was_over, "{what}");
+                assert_eq!(after.verdict.is_some(), tell.is_some(), "{what}: a verdict is told");
+                blocks = 0;
+            }
+            Decision::Nothing => assert!(was_over, "{what}: nothing is said of a loop that runs"),
+        }
+        if was_over {
+            assert_eq!(after.verdict, before.verdict, "{what}: a verdict changes");
+            assert_eq!(after.iteration, before.iteration, "{what}");
+        }
+        assert_eq!(driven.is_over(), after.verdict.is_some(), "{what}: an end has a verdict");
+    }
+}
+
+#[test]
+fn a_queue_loop_keeps_the_rules() {
+    for seed in 1..3000 {
+        let mut dice = Dice(seed * 7 + 3);
+        let mut queue = Queue::default();
+        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
+        start(&mut queue, "task", Some("s".into()), now);
+        queue.max_iterations = Some(1 + dice.roll(20));
+        queue.max_minutes = (dice.roll(3) == 0).then(|| 1 + dice.roll(200));
+        queue.gates = (0..dice.roll(3)).map(|n| format!("gate{n}")).collect();
+        let stand = |driven: &QueueLoop| Stand {
+            iteration: driven.0.iteration,
+            most: driven.0.max_iterations.unwrap(),
+            verdict: driven.0.verdict.clone(),
+        };
+        play(seed, QueueLoop(queue), stand, |driven, dice| {
+            // The model works on its items and gates, and sometimes writes nonsense.
+            let queue = &mut driven.0;
+            match dice.roll(6) {
+                0 => {
+                    queue.add(Item { priority: "S1".into(), title: "i".into(), ..Item::default() });
+                }
+                1 => queue.items.iter_mut().for_each(|item| item.status = "done".into()),
+                2 | 3 => {
+                    for name in queue.gate_names() {
+                        let status = ["pass", "warn", "fail"][dice.roll(3) as usize];
+                        let gate = serde_json::json!({"status": status, "iteration": queue.iteration, "timestamp": ""});
+                        queue.gate_results.insert(name, gate);
+                    }
+                }
+                4 => {
+                    queue.gate_results.insert("odd".into(), serde_json::json!([1, "x"]));
+                }
+                _ => {}
+            }
+        });
+    }
+}
+
+#[test]
+fn a_branch_loop_keeps_the_rules() {
+    for seed in 1..3000 {
+        let mut dice = Dice(seed * 11 + 5);
+        let the_loop = BranchLoop {
+            active: true,
+            iteration: 1,
+            max_iterations: 1 + dice.roll(20),
+            completion_promise: "DONE".into(),
+            prompt: "x".repeat(dice.roll(9000) as usize),
+            started_at: "2026-01-29T10:30:00Z".into(),
+            max_minutes: (dice.roll(3) == 0).then(|| 1 + dice.roll(200)),
+            ..BranchLoop::default()
+        };
+        let driven = Driven { the_loop, branch: "b".into(), file: "f".into(), elsewhere: None };
+        let stand = |driven: &Driven| Stand {
+            iteration: driven.the_loop.iteration,
+            most: driven.the_loop.max_iterations,
+            verdict: driven.the_loop.verdict.clone(),
+        };
+        play(seed, driven, stand, |_, _| {});
+    }
+}
+
+/// The table of decisions and the cases belong together.
+#[test]
+fn every_case_is_in_the_table() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let table = text.split("## The governor").nth(1).unwrap().split("\n## ").next().unwrap();
+    let entries = std::fs::read_dir(root.join("tests/cases/stop")).unwrap();
+    let cases = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let cases: Vec<String> = cases.filter(|name| name.contains("loop")).collect();
+    for case in &cases {
+        assert_eq!(table.matches(&format!("`{case}`")).count(), 1, "{case}");
+    }
+    let named = table.split('`').filter(|word| word.contains("loop_")).count();
+    assert_eq!(named, cases.len(), "the table names a case that is not there");
+}

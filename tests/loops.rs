@@ -1,0 +1,436 @@
+//! The loop of the work queue, through the binary: commands as the model runs them, stops as the
+//! client sends them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod support;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{Scratch, event, good, refused};
+
+const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
+
+/// A project with one live session, in which the commands run.
+fn shop() -> Scratch {
+    let mut scratch = Scratch::new();
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), SESSION.into());
+    scratch
+}
+
+fn tool(scratch: &Scratch) {
+    let call = json!({"tool_name": "Read", "tool_use_id": "t", "tool_input": {"file_path": "x"}, "tool_response": {}});
+    scratch.hook(&event(SESSION, "PostToolUse", call));
+}
+
+/// A stop of the session; the reply, if there is one.
+fn stop_with(scratch: &Scratch, session: &str, active: bool, fields: Value) -> Value {
+    let mut payload =
+        event(session, "Stop", json!({"stop_hook_active": active, "background_tasks": []}));
+    payload.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let reply = scratch.hook(&payload).stdout;
+    if reply.is_empty() { Value::Null } else { serde_json::from_str(&reply).unwrap() }
+}
+
+fn stop(scratch: &Scratch, active: bool) -> Value {
+    stop_with(scratch, SESSION, active, json!({}))
+}
+
+fn queue(scratch: &Scratch) -> Value {
+    scratch.doc("loop/work_queue.json")
+}
+
+#[test]
+fn two_passes_in_a_row_complete_it() {
+    let scratch = shop();
+    let text = good(scratch.run(&["loop", "start", "Add login", "--gate", "test"], b""));
+    assert!(
+        text.starts_with(&format!(
+            "Started: loop \"Add login\", iteration 1 of 50, driven by session {SESSION}."
+        )),
+        "{text}"
+    );
+    assert_eq!(
+        good(
+            scratch.run(
+                &["queue", "add", "--priority", "s1", "--title", "Refuse empty passwords"],
+                b""
+            )
+        ),
+        "work-001\n"
+    );
+    let reply = stop(&scratch, false);
+    assert_eq!(reply["decision"], "block");
+    let reason = reply["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("- work-001 S1: Refuse empty passwords")
+            && reason.contains("Gate test: not run yet."),
+        "{reason}"
+    );
+    assert!(reason.chars().count() < 4000);
+    assert_eq!(reply["systemMessage"], "HookKeeper: loop \"Add login\", iteration 2 of 50");
+    tool(&scratch);
+    good(scratch.run(&["queue", "done", "1"], b""));
+    let run = scratch.run(
+        &["gate", "run", "test", "--", "sh", "-c", "echo out; echo three failed >&2; exit 3"],
+        b"",
+    );
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(3), "three failed\n"),
+        "its own output and exit code"
+    );
+    assert!(
+        run.stdout.starts_with("out\n") && run.stdout.contains("Tests: fail (exit 3, "),
+        "{}",
+        run.stdout
+    );
+    let reply = stop(&scratch, true);
+    assert!(reply["reason"].as_str().unwrap().contains("Gate test: fail: three failed"), "{reply}");
+    for iteration in [3, 4] {
+        tool(&scratch);
+        good(scratch.run(&["gate", "run", "test", "--", "true"], b""));
+        let reply = stop(&scratch, true);
+        assert_eq!(reply["decision"] == "block", iteration == 3, "{reply}");
+    }
+    let ended = queue(&scratch);
+    assert_eq!((&ended["verdict"], &ended["status"]), (&json!("complete"), &json!("COMPLETE")));
+    assert!(ended["verdict_at"].is_string() && ended["verdict_reason"].is_string());
+    assert_eq!(stop(&scratch, true), Value::Null, "a finished loop never blocks again");
+    let markdown = fs::read_to_string(scratch.state().join("loop/LOOP_STATE.md")).unwrap();
+    assert!(markdown.contains("- Iteration 2: Fixed 1 item, test failing\n- Iteration 3: Fixed 0 items, gates passing\n"), "{markdown}");
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    assert_eq!(scratch.doc("session/metrics.json")["sessions"][0]["loop"], "complete");
+}
+
+#[test]
+fn a_loop_has_its_limits() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Talk", "--max-iterations", "3", "--gate", "test"], b""));
+    for n in 1..=3 {
+        tool(&scratch);
+        good(
+            scratch
+                .run(&["queue", "add", "--priority", "S2", "--title", &format!("item {n}")], b""),
+        );
+        let reply = stop(&scratch, true);
+        assert_eq!(reply["decision"] == "block", n < 3, "{n}: {reply}");
+    }
+    assert_eq!(queue(&scratch)["verdict"], "capped");
+    refused(&scratch.run(&["loop", "next"], b""), "the loop has ended (capped)");
+    good(scratch.run(&["loop", "resume"], b""));
+    let resumed = queue(&scratch);
+    assert_eq!((&resumed["verdict"], &resumed["max_iterations"]), (&Value::Null, &json!(14)));
+    assert_eq!(stop(&scratch, false)["decision"], "block");
+}
+
+#[test]
+fn time_is_a_limit_too() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Talk", "--max-minutes", "5"], b""));
+    let file = scratch.state().join("loop/work_queue.json");
+    let mut old = queue(&scratch);
+    old["started_at"] = "2026-01-01T00:00:00Z".into();
+    fs::write(&file, old.to_string()).unwrap();
+    let reply = stop(&scratch, false);
+    assert!(
+        reply["systemMessage"].as_str().unwrap().contains("is capped: the time limit of 5 minutes"),
+        "{reply}"
+    );
+    assert_eq!(queue(&scratch)["verdict"], "capped");
+}
+
+/// The client would end the turn at the eighth block in a row, and say nothing.
+#[test]
+fn a_model_that_only_talks_is_stopped_before_the_client_does_it() {
+    for (cap, blocks) in [(None, 7), (Some("3"), 2), (Some("1"), 1)] {
+        let mut scratch = shop();
+        if let Some(cap) = cap {
+            scratch.env.insert("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP".into(), cap.into());
+        }
+        good(scratch.run(&["loop", "start", "Talk", "--gate", "test"], b""));
+        for n in 1..=blocks {
+            assert_eq!(stop(&scratch, n > 1)["decision"], "block", "{cap:?} {n}");
+        }
+        let reply = stop(&scratch, true);
+        assert_eq!(reply.get("decision"), None, "{reply}");
+        let told = reply["systemMessage"].as_str().unwrap();
+        assert!(
+            told.contains("is stalled: ") && told.contains("`hookkeeper loop resume`"),
+            "{told}"
+        );
+        assert_eq!(queue(&scratch)["verdict"], "stalled");
+    }
+    let mut scratch = shop();
+    scratch.env.insert("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP".into(), "0".into());
+    good(scratch.run(&["loop", "start", "Talk", "--gate", "test"], b""));
+    assert!((0..20).all(|n| stop(&scratch, n > 0)["decision"] == "block"), "without a cap");
+}
+
+#[test]
+fn tools_start_the_count_anew_and_the_same_work_thrice_is_a_stall() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Turn round", "--gate", "test"], b""));
+    for _ in 0..6 {
+        assert_eq!(stop(&scratch, true)["decision"], "block");
+    }
+    tool(&scratch);
+    assert_eq!(scratch.doc(&format!("session/live/{SESSION}.json")).get("blocks"), None);
+    assert_eq!(stop(&scratch, true)["decision"], "block");
+    let reply = stop(&scratch, true);
+    assert_eq!(reply["decision"], "block", "talk alone is not counted as work");
+    tool(&scratch);
+    let reply = stop(&scratch, true);
+    assert!(
+        reply["systemMessage"].as_str().unwrap().contains("stalled: 3 iterations with the same"),
+        "{reply}"
+    );
+}
+
+#[test]
+fn agents_in_the_background_are_waited_for() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Wait"], b""));
+    let company =
+        |kind: &str| json!({"background_tasks": [{"id": "a1", "type": kind, "status": "running"}]});
+    for kind in ["subagent", "workflow", "teammate"] {
+        assert_eq!(stop_with(&scratch, SESSION, false, company(kind)), Value::Null, "{kind}");
+    }
+    assert_eq!(queue(&scratch)["iteration"], 1, "nothing is counted");
+    assert_eq!(stop_with(&scratch, SESSION, false, company("shell"))["decision"], "block");
+    let agent = json!({"agent_id": "a1"});
+    assert_eq!(stop_with(&scratch, SESSION, false, agent), Value::Null, "not the main thread");
+}
+
+#[test]
+fn other_sessions_are_left_alone() {
+    let mut scratch = shop();
+    good(scratch.run(&["loop", "start", "Mine"], b""));
+    scratch.hook(&event("other", "SessionStart", json!({"source": "startup"})));
+    scratch.hook(&event("other", "UserPromptSubmit", json!({"prompt": "hello"})));
+    assert_eq!(stop_with(&scratch, "other", false, json!({})), Value::Null);
+    assert_eq!(queue(&scratch)["session_id"], SESSION);
+    // It stays its owner's after the owner has ended, too.
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    scratch.hook(&event("other", "UserPromptSubmit", json!({"prompt": "hello"})));
+    assert_eq!(stop_with(&scratch, "other", false, json!({})), Value::Null);
+    // A model acts for its own session only; a person can hand it over.
+    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), "other".into());
+    for command in [&["loop", "cancel"][..], &["loop", "next"], &["loop", "start", "x", "--reset"]]
+    {
+        refused(&scratch.run(command, b""), &format!("is driven by session {SESSION}"));
+    }
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    good(scratch.run(&["loop", "adopt"], b""));
+    assert_eq!(stop_with(&scratch, "other", false, json!({}))["decision"], "block");
+}
+
+#[test]
+fn a_loop_of_nobody_is_adopted_by_the_only_session() {
+    let mut scratch = shop();
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    scratch.hook(&event("other", "SessionStart", json!({"source": "startup"})));
+    let text = good(scratch.run(&["loop", "start", "Anybody"], b""));
+    assert!(text.contains("driven by the next session here"), "{text}");
+    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
+    assert_eq!(stop(&scratch, false), Value::Null, "with two, nobody");
+    scratch.hook(&event("other", "SessionEnd", json!({"reason": "other"})));
+    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
+    assert_eq!(stop(&scratch, false)["decision"], "block");
+    assert_eq!(queue(&scratch)["session_id"], SESSION);
+}
+
+#[test]
+fn a_cleared_session_hands_its_loop_on() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Go on"], b""));
+    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "clear"})));
+    scratch.hook(&event("next", "SessionStart", json!({"source": "clear"})));
+    assert_eq!(queue(&scratch)["session_id"], "next");
+    assert_eq!(stop_with(&scratch, "next", false, json!({}))["decision"], "block");
+}
+
+#[test]
+fn a_person_can_end_it_from_another_terminal() {
+    let mut scratch = shop();
+    good(scratch.run(&["loop", "start", "Endless"], b""));
+    refused(
+        &scratch.run(&["loop", "start", "Another"], b""),
+        "a loop \"Endless\", iteration 1 of 50 is open",
+    );
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    good(scratch.run(&["loop", "cancel"], b""));
+    let told = stop(&scratch, false);
+    assert!(
+        told["systemMessage"].as_str().unwrap().ends_with("is cancelled: cancelled by a command."),
+        "{told}"
+    );
+    assert_eq!(stop(&scratch, false), Value::Null, "once");
+    assert_eq!(queue(&scratch)["verdict"], "cancelled");
+    assert_eq!(scratch.doc(&format!("session/live/{SESSION}.json"))["loop_verdict"], "cancelled");
+    refused(&scratch.run(&["loop", "cancel"], b""), "the loop has ended (cancelled)");
+}
+
+#[test]
+fn a_counter_cannot_be_rolled_back() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Count"], b""));
+    for n in 0..3 {
+        tool(&scratch);
+        good(scratch.run(&["queue", "add", "--priority", "S3", "--title", &format!("i{n}")], b""));
+        stop(&scratch, true);
+    }
+    let mut rolled = queue(&scratch);
+    assert_eq!(rolled["iteration"], 4);
+    rolled["iteration"] = 1.into();
+    fs::write(scratch.state().join("loop/work_queue.json"), rolled.to_string()).unwrap();
+    tool(&scratch);
+    stop(&scratch, true);
+    assert_eq!(queue(&scratch)["iteration"], 5);
+}
+
+#[test]
+fn a_file_that_cannot_be_used_lets_the_stop_through_and_stays() {
+    for text in [
+        "{ broken",
+        "{\"iteration\": \"fifty\", \"status\": \"BUILDING\"}",
+        "{\"version\": 2, \"status\": \"BUILDING\", \"session_id\": \"0f3e8a2c-1111-4222-8333-444455556666\"}",
+    ] {
+        let scratch = shop();
+        fs::create_dir_all(scratch.state().join("loop")).unwrap();
+        let file = scratch.state().join("loop/work_queue.json");
+        fs::write(&file, text).unwrap();
+        let reply = stop(&scratch, false);
+        assert_eq!(reply.get("decision"), None, "{text}");
+        assert!(reply["systemMessage"].as_str().unwrap().contains("work_queue.json"), "{reply}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        refused(&scratch.run(&["loop", "start", "x"], b""), "work_queue.json");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+}
+
+#[test]
+fn commands_say_what_is_wrong() {
+    let scratch = shop();
+    refused(&scratch.run(&["loop", "next"], b""), "no loop is running");
+    refused(&scratch.run(&["loop", "start", "  "], b""), "the task is empty");
+    refused(
+        &scratch.run(&["queue", "add", "--priority", "P1", "--title", "x"], b""),
+        "there is no priority `P1`",
+    );
+    refused(&scratch.run(&["queue", "done", "7"], b""), "there is no item `work-007`");
+    refused(&scratch.run(&["gate", "test", "maybe"], b""), "`maybe` is no status");
+    refused(&scratch.run(&["gate", "a/b", "pass"], b""), "is no name for a gate");
+    refused(
+        &scratch.run(&["gate", "run", "test", "--", "/no/such/program"], b""),
+        "/no/such/program cannot be run",
+    );
+    assert!(!scratch.exists("loop"), "nothing was changed");
+    good(scratch.run(&["loop", "start", "x"], b""));
+    refused(&scratch.run(&["loop", "phase", "DREAM"], b""), "there is no phase `DREAM`");
+    good(scratch.run(&["loop", "phase", "build"], b""));
+    assert_eq!(queue(&scratch)["status"], "BUILDING");
+    assert!(
+        stop(&scratch, false)["reason"]
+            .as_str()
+            .unwrap()
+            .contains("It has no gate and no item yet")
+    );
+}
+
+#[test]
+fn the_page_for_people_has_the_seeds_format() {
+    let scratch = shop();
+    good(scratch.run(&["queue", "add", "--priority", "S2", "--title", "Update | CHANGELOG"], b""));
+    good(
+        scratch
+            .run(&["loop", "start", "implement user authentication", "--gate", "preflight"], b""),
+    );
+    good(
+        scratch
+            .run(&["queue", "add", "--priority", "S1", "--title", "Add session management"], b""),
+    );
+    good(scratch.run(&["queue", "start", "work-002"], b""));
+    good(scratch.run(&["gate", "security", "warn", "--issues", "1", "--note", "S2"], b""));
+    good(scratch.run(&["loop", "phase", "BUILD"], b""));
+    let text = fs::read_to_string(scratch.state().join("loop/LOOP_STATE.md")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..3], ["# Loop State", "", "## Meta"]);
+    assert!(lines[3].starts_with("- Started: 20") && lines[3].ends_with('Z'));
+    assert_eq!(
+        lines[4..11],
+        [
+            "- Current Iteration: 1",
+            "- Status: BUILDING",
+            "- Task: \"implement user authentication\"",
+            "",
+            "## Quality Gates",
+            "| Gate | Status | Last Check | Issues |",
+            "|------|--------|------------|--------|"
+        ]
+    );
+    assert_eq!(lines[11], "| Pre-flight | PENDING | - | - |");
+    assert!(
+        lines[12].starts_with("| Security | WARN | ") && lines[12].ends_with(" | 1 (S2) |"),
+        "{}",
+        lines[12]
+    );
+    assert_eq!(
+        lines[13..],
+        [
+            "",
+            "## Work Queue",
+            "| Priority | Item | Status |",
+            "|----------|------|--------|",
+            "| S1 | Add session management | IN_PROGRESS |",
+            "| S2 | Update \\| CHANGELOG | PENDING |",
+            "",
+            "## History"
+        ]
+    );
+    // What a person wrote in another shape is left alone.
+    let page = scratch.state().join("loop/LOOP_STATE.md");
+    fs::write(&page, "my own notes").unwrap();
+    stop(&scratch, false);
+    assert_eq!(fs::read_to_string(&page).unwrap(), "my own notes");
+}
+
+#[test]
+fn what_a_person_types_is_redacted_and_coverage_is_compared() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "login --password hunter2hunter2"], b""));
+    good(scratch.run(
+        &[
+            "queue",
+            "add",
+            "--priority",
+            "S1",
+            "--title",
+            "--token=abcdef123456",
+            "--description",
+            "Authorization: token abcdef123456",
+        ],
+        b"",
+    ));
+    let text = queue(&scratch).to_string();
+    assert!(!text.contains("hunter2") && !text.contains("abcdef123456"), "{text}");
+    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "go"})));
+    for coverage in ["71.5", "74", "79.5"] {
+        good(scratch.run(&["gate", "test", "pass", "--coverage", coverage], b""));
+    }
+    good(scratch.run(&["gate", "test", "pass"], b""));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    let entry = &scratch.doc("session/metrics.json")["sessions"][0];
+    assert_eq!(
+        (&entry["quality"]["coverage_delta"], &entry["loop"]),
+        (&json!("+8%"), &Value::Null)
+    );
+}

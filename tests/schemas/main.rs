@@ -1,0 +1,212 @@
+//! Every document that there is fits its schema, and the program's own checker says the same as a
+//! complete implementation of JSON Schema does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod documents;
+mod mutations;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use documents::{distinct, of_cases, of_recorded, seed, seeds};
+use hookkeeper::schema::checker::Checker;
+use hookkeeper::schema::{ALL, named};
+use mutations::mutations;
+use serde_json::{Value, json};
+
+/// Cases that break a document on purpose.
+const BROKEN: [&str; 7] = [
+    "stop/loop_in_a_file_that_cannot_be_read/",
+    "stop/loop_with_a_word_for_a_number/",
+    "/unreadable_",
+    "session_end/prints_nothing/",
+    "session_start/bad_settings_are_reported/",
+    "session_start/settings_are_reported_once/",
+    "session_start/settings_that_are_no_json/",
+];
+/// Cases with documents that have only the fields that matter there.
+const SHORT: [&str; 7] = [
+    "session_end/a_resumed_session_keeps_its_archived_synthesis/",
+    "session_end/results_join_an_archive_that_is_there/",
+    "session_start/abandoned_session_is_closed/",
+    "session_start/two_abandoned_at_once/",
+    "session_start/unknown_fields_of_current_stay/",
+    "stop/a_result_after_a_kill_holds/",
+    "subagent_start/unknown_fields_of_the_ledger_stay/",
+];
+
+#[test]
+fn documents_of_the_cases_fit() {
+    let documents = of_cases();
+    assert!(documents.len() > 500, "{} documents", documents.len());
+    let (mut known, mut unexpected) = (BTreeSet::new(), Vec::new());
+    for document in documents {
+        let faults = checker(document.schema).check(&document.value);
+        let is_short = faults.iter().all(|fault| fault.message.starts_with("has no `"));
+        let short = SHORT.iter().filter(|_| is_short);
+        match BROKEN.iter().chain(short).find(|case| document.from.contains(**case)) {
+            _ if faults.is_empty() => {}
+            Some(case) => drop(known.insert(*case)),
+            None => unexpected.push(format!("{}: {faults:?}", document.from)),
+        }
+    }
+    assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
+    assert_eq!(known.len(), BROKEN.len() + SHORT.len(), "only these do not fit: {known:?}");
+}
+
+#[test]
+fn examples_of_the_seed_fit() {
+    let seeds = seeds();
+    assert_eq!(seeds.len(), 8);
+    for document in seeds {
+        let faults = checker(document.schema).check(&document.value);
+        assert!(faults.is_empty(), "{}: {faults:?}", document.from);
+        // A branch's state grows part by part: a loop alone is a state.
+        if document.schema == "branch-state" {
+            continue;
+        }
+        // The others have nothing that could be left out.
+        for key in document.value.as_object().unwrap().keys() {
+            let mut without = document.value.clone();
+            without.as_object_mut().unwrap().remove(key);
+            let faults = checker(document.schema).check(&without);
+            assert_eq!(faults[0].message, format!("has no `{key}`"), "{}", document.from);
+        }
+    }
+}
+
+#[test]
+fn documents_of_recorded_sessions_fit() {
+    let documents = of_recorded();
+    for document in &documents {
+        let faults = checker(document.schema).check(&document.value);
+        assert!(faults.is_empty(), "{}: {faults:?}", document.from);
+    }
+    let seen: BTreeSet<&str> = documents.iter().map(|document| document.schema).collect();
+    for schema in ["live", "current", "active", "result", "synthesis", "errors", "metrics"] {
+        assert!(seen.contains(schema), "no {schema} in {seen:?}");
+    }
+    for schema in ["work-queue", "backup", "log", "spool"] {
+        assert!(seen.contains(schema), "no {schema} in {seen:?}");
+    }
+}
+
+#[test]
+fn both_checkers_agree() {
+    let validators: BTreeMap<&str, jsonschema::Validator> = ALL
+        .iter()
+        .map(|schema| {
+            let text = serde_json::from_str(schema.text).unwrap();
+            (schema.name, jsonschema::draft202012::new(&text).unwrap())
+        })
+        .collect();
+    let mut compared = BTreeMap::new();
+    let mut agree = |schema: &'static str, value: &Value, what: &str| {
+        let own = checker(schema).check(value);
+        let theirs = validators[schema].is_valid(value);
+        assert_eq!(own.is_empty(), theirs, "{schema}: {what}: {own:?}\n{value}");
+        let (good, bad) = compared.entry(schema).or_insert((0, 0));
+        *if theirs { good } else { bad } += 1;
+    };
+    for schema in &ALL {
+        let documents = distinct(schema.name);
+        for document in &documents {
+            agree(schema.name, &document.value, &document.from);
+        }
+        for document in documents.iter().take(4) {
+            for (what, mutated) in mutations(&document.value) {
+                agree(schema.name, &mutated, &format!("{} {what}", document.from));
+            }
+        }
+    }
+    for schema in &ALL {
+        let (good, bad) = compared.get(schema.name).copied().unwrap_or_default();
+        assert!(good > 20 && bad > 20, "{}: {good} good and {bad} bad documents", schema.name);
+    }
+}
+
+#[test]
+fn all_schemas_load_and_unknown_keywords_are_refused() {
+    for schema in &ALL {
+        assert!(Checker::load(schema.text).is_ok(), "{}", schema.name);
+        let value: Value = serde_json::from_str(schema.text).unwrap();
+        assert!(jsonschema::draft202012::meta::is_valid(&value), "{}", schema.name);
+        assert_eq!(value["$id"], format!("{}.schema.json", schema.name));
+        assert!(value["title"].is_string() && value["description"].is_string());
+    }
+    for (schema, why) in [
+        (json!({"maxItems": 3}), "`maxItems`: this keyword is not known"),
+        (
+            json!({"properties": {"a": {"oneOf": []}}}),
+            "`properties`: `oneOf`: this keyword is not known",
+        ),
+        (json!({"items": {"not": {}}}), "`items`: `not`: this keyword is not known"),
+        (json!({"$defs": {"A": {"if": true}}}), "`if`: this keyword is not known"),
+        (json!({"$ref": "#/$defs/B"}), "`$ref`: there is no B"),
+        (json!({"$ref": "other.json"}), "`$ref`: only #/$defs/NAME is known"),
+        (json!({"enum": [1]}), "`enum`: only strings and null are known"),
+        (json!({"type": "text"}), "`type`: there is no type text"),
+        (json!({"pattern": "("}), "`pattern`: "),
+    ] {
+        let refused = Checker::load(&schema.to_string()).err().unwrap_or_default();
+        assert!(refused.starts_with(why), "{schema}: {refused:?}");
+    }
+}
+
+#[test]
+fn faults_say_where_and_what() {
+    let faults = |schema: &str, value: Value| -> Vec<String> {
+        let faults = checker(named(schema).unwrap().name).check(&value);
+        faults.iter().map(|fault| format!("{}: {}", fault.pointer, fault.message)).collect()
+    };
+    let mut active: Value = seed("active.json");
+    active["agents"][0]["started"] = json!(7);
+    assert_eq!(
+        faults("active", active.clone()),
+        ["/agents/0/started: is a number, must be a string"]
+    );
+    active["agents"][0]["started"] = json!("yesterday");
+    active["agents"][0]["status"] = json!("asleep");
+    active["total_spawned"] = json!(-1);
+    assert_eq!(
+        faults("active", active),
+        [
+            "/agents/0/started: is \"yesterday\", must be like 2026-01-29T10:30:00Z",
+            "/agents/0/status: is \"asleep\", must be one of \"running\", \"answered\", \"ending\"",
+            "/total_spawned: is -1, must be at least 0",
+        ]
+    );
+    let mut current = seed("current.json");
+    current["lineage"] = json!({"parent": 1});
+    current["agents_spawned"] = json!(1.5);
+    current["git_branch"] = json!([]);
+    assert_eq!(
+        faults("current", current),
+        [
+            "/git_branch: is a list, must be a string or null",
+            "/agents_spawned: is 1.5, must be a whole number",
+            "/lineage/parent: is a number, must be a string",
+        ]
+    );
+    let mut metrics = seed("metrics.json");
+    metrics["sessions"][0]["commands"] = json!({"a/b~c": "often"});
+    assert_eq!(
+        faults("metrics", metrics),
+        ["/sessions/0/commands/a~1b~0c: is a string, must be a whole number"]
+    );
+    assert_eq!(faults("log", json!(null)), [": is null, must be an object"]);
+}
+
+fn checker(schema: &'static str) -> &'static Checker {
+    use std::sync::OnceLock;
+    static CHECKERS: OnceLock<BTreeMap<&'static str, Checker>> = OnceLock::new();
+    let load = || ALL.iter().map(|s| (s.name, Checker::load(s.text).unwrap())).collect();
+    &CHECKERS.get_or_init(load)[schema]
+}

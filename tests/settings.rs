@@ -1,0 +1,546 @@
+//! `install` and `uninstall` on every sample in `tests/settings`, and on what they must refuse.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{Run, Scratch};
+
+fn samples() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings");
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|end| end == "json")).collect();
+    files.sort();
+    files
+}
+
+/// A project with these settings.
+fn with_settings(bytes: &[u8]) -> (Scratch, PathBuf) {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.root().join(".claude")).unwrap();
+    let file = scratch.root().join(".claude/settings.json");
+    fs::write(&file, bytes).unwrap();
+    (scratch, file)
+}
+
+fn good(run: &Run) {
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+}
+
+fn parse(bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}').trim().replace("\\ud800", "?");
+    let text = text.replace("1E+400", "1");
+    if text.is_empty() {
+        Value::Object(Default::default())
+    } else {
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+/// The settings without entries of ours and without what is empty in `hooks`: written apart from
+/// the program's own code.
+fn others(mut settings: Value) -> Value {
+    let Some(hooks) = settings.get_mut("hooks") else { return settings };
+    if let Some(events) = hooks.as_object_mut() {
+        for groups in events.values_mut() {
+            let Some(list) = groups.as_array_mut() else { continue };
+            for group in list.iter_mut() {
+                if let Some(handlers) = group.get_mut("hooks").and_then(Value::as_array_mut) {
+                    handlers.retain(|handler| !is_ours(handler));
+                }
+            }
+            list.retain(|group| {
+                group.get("hooks").and_then(Value::as_array).is_none_or(|h| !h.is_empty())
+            });
+        }
+        events.retain(|_, groups| {
+            groups.as_array().map_or(!groups.is_null(), |list| !list.is_empty())
+        });
+    }
+    if hooks.is_null() || hooks.as_object().is_some_and(serde_json::Map::is_empty) {
+        settings.as_object_mut().unwrap().shift_remove("hooks");
+    }
+    settings
+}
+
+fn is_ours(handler: &Value) -> bool {
+    let command = handler["command"].as_str().unwrap_or_default();
+    let first = command.split(' ').next().unwrap_or_default();
+    let hook = handler["args"][0] == "hook" || command.contains("hookkeeper hook");
+    first.rsplit('/').next() == Some("hookkeeper") && hook
+}
+
+fn events_of_ours(settings: &Value) -> Vec<String> {
+    let events = settings["hooks"].as_object().unwrap().iter();
+    let has = |groups: &Value| {
+        let groups = groups.as_array().into_iter().flatten();
+        let handlers =
+            groups.flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_default());
+        handlers.filter(is_ours).count()
+    };
+    events.flat_map(|(event, groups)| vec![event.clone(); has(groups)]).collect()
+}
+
+#[test]
+fn every_sample_survives_install_and_uninstall() {
+    let samples = samples();
+    assert!(samples.len() >= 40, "{} samples", samples.len());
+    for sample in samples {
+        let name = sample.file_name().unwrap().to_string_lossy().into_owned();
+        let before = fs::read(&sample).unwrap();
+        let (scratch, file) = with_settings(&before);
+        good(&scratch.run(&["install"], b""));
+        let wired = fs::read(&file).unwrap();
+        let after = parse(&wired);
+        assert_eq!(others(after.clone()), others(parse(&before)), "{name}");
+        let mut events = events_of_ours(&after);
+        events.sort();
+        events.dedup();
+        assert_eq!(events.len(), 13, "{name}: {events:?}");
+        assert_eq!(events_of_ours(&after).len(), 13, "{name}: one entry per event");
+        for number in [
+            "123456789012345678901234567890",
+            "1E+400",
+            "1.0e-400",
+            "-0.0",
+            "1.50000",
+            "\\ud83d\\ude00",
+        ] {
+            let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(number);
+            assert_eq!(has(&before), has(&wired), "{name}: {number}");
+        }
+        good(&scratch.run(&["install"], b""));
+        assert_eq!(fs::read(&file).unwrap(), wired, "{name}: a second install changes nothing");
+        good(&scratch.run(&["uninstall"], b""));
+        let unwired = sample.with_extension("unwired");
+        let expected = if unwired.exists() { fs::read(unwired).unwrap() } else { before.clone() };
+        let left = fs::read(&file).unwrap();
+        assert_eq!(String::from_utf8_lossy(&left), String::from_utf8_lossy(&expected), "{name}");
+        assert_eq!(left, expected, "{name}");
+    }
+}
+
+/// Somebody else changed the file in between: then our entries are taken out where they stand.
+#[test]
+fn without_a_record_the_structure_decides() {
+    for sample in samples() {
+        let name = sample.file_name().unwrap().to_string_lossy().into_owned();
+        let before = fs::read(&sample).unwrap();
+        let (scratch, file) = with_settings(&before);
+        good(&scratch.run(&["install"], b""));
+        fs::remove_dir_all(scratch.root().join(".claude/state")).unwrap();
+        good(&scratch.run(&["uninstall"], b""));
+        let left = parse(&fs::read(&file).unwrap());
+        assert_eq!(others(left.clone()), others(parse(&before)), "{name}");
+        assert!(!left.to_string().contains("\"args\":[\"hook\"],\"timeout\":10"), "{name}");
+    }
+}
+
+#[test]
+fn a_longer_command_is_not_ours() {
+    let before = br#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"hookkeeper hook Stop; ./notify-me.sh"}]}]}}"#;
+    let (scratch, file) = with_settings(before);
+    let run = scratch.run(&["install"], b"");
+    good(&run);
+    assert!(
+        run.stdout.contains("the Stop hook calls HookKeeper inside a longer command"),
+        "{}",
+        run.stdout
+    );
+    assert!(fs::read_to_string(&file).unwrap().contains("hookkeeper hook Stop; ./notify-me.sh"));
+    good(&scratch.run(&["uninstall"], b""));
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn old_entries_go_and_that_is_said() {
+    let (scratch, file) = with_settings(br#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/hookkeeper","args":["hook"]}]}]}}"#);
+    good(&scratch.run(&["install"], b""));
+    let run = scratch.run(&["uninstall"], b"");
+    assert!(run.stdout.contains("HookKeeper's entries are out"), "{}", run.stdout);
+    assert_eq!(fs::read(&file).unwrap(), b"{}");
+}
+
+#[test]
+fn what_was_empty_before_us_stays_empty() {
+    for before in ["{\"k\":1,\"hooks\":{}}", "{\"k\":1,\"hooks\":{\"Stop\":[]}}"] {
+        let (scratch, file) = with_settings(before.as_bytes());
+        good(&scratch.run(&["install"], b""));
+        let changed = fs::read_to_string(&file).unwrap().replace("\"k\":1", "\"k\":2");
+        fs::write(&file, changed).unwrap();
+        good(&scratch.run(&["uninstall"], b""));
+        assert_eq!(fs::read_to_string(&file).unwrap(), before.replace("\"k\":1", "\"k\":2"));
+    }
+}
+
+#[test]
+fn what_a_user_tuned_stays() {
+    let (scratch, file) = with_settings(b"{}");
+    good(&scratch.run(&["install"], b""));
+    let tuned = fs::read_to_string(&file).unwrap().replace("Agent|Task", "Task|Agent").replacen(
+        "\"timeout\": 10",
+        "\"timeout\": 20, \"statusMessage\": \"mine\"",
+        3,
+    );
+    fs::write(&file, &tuned).unwrap();
+    good(&scratch.run(&["install"], b""));
+    assert_eq!(fs::read_to_string(&file).unwrap(), tuned);
+}
+
+#[test]
+fn a_program_of_another_name_is_not_wired_by_its_path() {
+    let scratch = Scratch::new();
+    let other = scratch.home().join("hk2");
+    fs::copy(env!("CARGO_BIN_EXE_hookkeeper"), &other).unwrap();
+    let mut command = std::process::Command::new(&other);
+    command
+        .args(["install", "--scope", "local"])
+        .env_clear()
+        .envs(&scratch.env)
+        .current_dir(scratch.root());
+    let run = support::finish(support::spawn(command), b"");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("has to be called `hookkeeper`"), "{}", run.stderr);
+    assert!(!scratch.root().join(".claude").exists());
+}
+
+#[test]
+fn a_record_goes_with_its_entries() {
+    let (scratch, file) = with_settings(b"{}");
+    good(&scratch.run(&["install"], b""));
+    fs::write(&file, "{}").unwrap();
+    fs::write(scratch.root().join(".claude/.settings.json.hookkeeper"), "left").unwrap();
+    good(&scratch.run(&["uninstall"], b""));
+    assert_eq!(scratch.doc("settings/wiring.json")["files"], serde_json::json!([]));
+    assert!(!scratch.root().join(".claude/.settings.json.hookkeeper").exists());
+    // And it comes back when the entries are found.
+    let (scratch, _) = with_settings(
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("settings.example.json"))
+            .unwrap()
+            .as_slice(),
+    );
+    good(&scratch.run(&["install"], b""));
+    assert_eq!(scratch.doc("settings/wiring.json")["files"][0]["scope"], "project");
+}
+
+#[test]
+fn nothing_is_made_where_nothing_can_be_done() {
+    for text in ["{", "[]", "{\"hooks\": 3}"] {
+        let (scratch, _) = with_settings(text.as_bytes());
+        assert_eq!(scratch.run(&["install"], b"").code, Some(1));
+        assert!(!scratch.state().exists(), "{text}");
+    }
+    let (scratch, file) = with_settings(b"{}");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(scratch.run(&["install"], b"").code, Some(1));
+    assert!(!scratch.state().exists());
+}
+
+#[test]
+fn one_file_has_one_scope() {
+    let (scratch, file) = with_settings(b"{}");
+    symlink("settings.json", scratch.root().join(".claude/settings.local.json")).unwrap();
+    let run = scratch.run(&["install", "--scope", "local"], b"");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("the same file as that of the scope project"), "{}", run.stderr);
+    assert_eq!(fs::read(&file).unwrap(), b"{}");
+}
+
+#[test]
+fn purge_waits_for_files_that_are_still_wired() {
+    let (mut scratch, file) = with_settings(b"{ }");
+    good(&scratch.run(&["install"], b""));
+    good(&scratch.run(&["install", "--scope", "local"], b""));
+    for scope in ["project", "user"] {
+        let run = scratch.run(&["uninstall", "--scope", scope, "--purge"], b"");
+        assert_eq!(run.code, Some(1), "{scope}");
+        assert!(
+            run.stderr.contains("still wires HookKeeper; first: hookkeeper uninstall --scope "),
+            "{}",
+            run.stderr
+        );
+    }
+    good(&scratch.run(&["uninstall", "--scope", "local"], b""));
+    good(&scratch.run(&["uninstall", "--purge"], b""));
+    assert_eq!(fs::read(&file).unwrap(), b"{ }");
+    good(&scratch.run(&["install", "--scope", "user"], b""));
+    good(&scratch.run(&["uninstall", "--scope", "user", "--purge"], b""));
+    assert!(!scratch.home().join(".claude/hookkeeper").exists());
+    // The self-test leaves other books alone, whatever the environment says.
+    let books = scratch.home().join("books");
+    fs::create_dir(&books).unwrap();
+    scratch.env.insert("HOOKKEEPER_BOOKS".into(), books.display().to_string());
+    good(&scratch.run(&["install"], b""));
+    assert_eq!(fs::read_dir(&books).unwrap().count(), 0);
+}
+
+#[test]
+fn what_others_add_after_the_install_stays() {
+    let (scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}\n");
+    good(&scratch.run(&["install"], b""));
+    let wired = fs::read_to_string(&file).unwrap();
+    let changed = wired.replace("\"opus\"", "\"sonnet\"").replace(
+        "\"Stop\": [\n",
+        "\"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"theirs\", \"async\": true}]},\n",
+    );
+    fs::write(&file, changed).unwrap();
+    let run = scratch.run(&["uninstall"], b"");
+    assert_eq!(
+        run.stdout,
+        ".claude/settings.json: HookKeeper's entries are out; everything else stays as it is\n"
+    );
+    assert_eq!(
+        fs::read_to_string(&file).unwrap(),
+        "{\n  \"model\": \"sonnet\",\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"theirs\", \"async\": true}]}\n    ]\n  }\n}\n"
+    );
+}
+
+#[test]
+fn malformed_settings_are_refused_with_their_place() {
+    for (text, place) in [
+        ("{\n  \"a\": 1,\n}", "line 3, column 1: "),
+        ("{\"a\": 1", "line 1, column 8: "),
+        ("{\n  // mine\n}", "line 2, column 3: "),
+        ("{'a': 1}", "line 1, column 2: "),
+        ("[]", "line 1, column 1: the settings must be a JSON object"),
+        ("{\"hooks\": \"x\"}", "line 1, column 11: `hooks` must be an object"),
+        ("{\"hooks\": {\"Stop\": \"x\"}}", "line 1, column 20: `hooks.Stop` must be a list"),
+        ("\u{feff}{]", "line 1, column 2: "),
+    ] {
+        let (scratch, file) = with_settings(text.as_bytes());
+        for command in [vec!["install"], vec!["install", "--dry-run"], vec!["uninstall"]] {
+            let run = scratch.run(&command, b"");
+            assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{text} {command:?}");
+            let start = format!("hookkeeper: .claude/settings.json: {place}");
+            assert!(run.stderr.starts_with(&start), "{}", run.stderr);
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+    }
+    let (scratch, file) = with_settings(b"{\n\"a\": \"\xff\"}");
+    let run = scratch.run(&["install"], b"");
+    assert_eq!(run.stderr, "hookkeeper: .claude/settings.json: line 2: it is not UTF-8\n");
+    assert_eq!(fs::read(&file).unwrap(), b"{\n\"a\": \"\xff\"}");
+}
+
+#[test]
+fn each_scope_has_its_file_and_its_form() {
+    let scratch = Scratch::new();
+    let program = env!("CARGO_BIN_EXE_hookkeeper");
+    for (scope, file, command) in [
+        ("project", scratch.root().join(".claude/settings.json"), "hookkeeper"),
+        ("local", scratch.root().join(".claude/settings.local.json"), program),
+        ("user", scratch.home().join(".claude/settings.json"), program),
+    ] {
+        good(&scratch.run(&["install", "--scope", scope], b""));
+        let settings = parse(&fs::read(&file).unwrap());
+        let handler = &settings["hooks"]["SessionEnd"][0]["hooks"][0];
+        assert_eq!(handler["command"], command, "{scope}");
+        assert_eq!(handler["args"], serde_json::json!(["hook"]));
+        assert_eq!(handler["timeout"], 10);
+        assert_eq!(settings["hooks"]["PreToolUse"][0]["matcher"], "Agent|Task");
+        assert_eq!(settings["hooks"]["PostToolUse"][0].get("matcher"), None);
+        good(&scratch.run(&["uninstall", "--scope", scope], b""));
+        assert!(!file.exists(), "{scope}: there was no file before");
+    }
+}
+
+#[test]
+fn the_clients_own_directory_can_be_elsewhere() {
+    let mut scratch = Scratch::new();
+    let config = scratch.home().join("config");
+    scratch.env.insert("CLAUDE_CONFIG_DIR".into(), config.display().to_string());
+    good(&scratch.run(&["install", "--scope", "user"], b""));
+    assert!(config.join("settings.json").exists());
+    assert!(!scratch.home().join(".claude").exists());
+}
+
+#[test]
+fn the_self_test_runs_every_hook_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let temp = scratch.home().join("tmp");
+    fs::create_dir(&temp).unwrap();
+    let mut scratch = scratch;
+    scratch.env.insert("TMPDIR".into(), temp.display().to_string());
+    let run = scratch.run(&["install"], b"");
+    good(&run);
+    let oks = run.stdout.lines().filter(|line| line.contains("ok ") && line.ends_with(" ms"));
+    assert_eq!(oks.count(), 13, "{}", run.stdout);
+    assert_eq!(fs::read_dir(&temp).unwrap().count(), 0);
+    assert!(!scratch.exists("session"), "the project's own books were not touched");
+}
+
+#[test]
+fn the_dry_run_shows_and_changes_nothing() {
+    let (mut scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}");
+    let run = scratch.run(&["install", "--dry-run"], b"");
+    good(&run);
+    assert!(run.stdout.starts_with("--- .claude/settings.json\n+++ .claude/settings.json\n@@ -1,3 +1,188 @@\n {\n-  \"model\": \"opus\"\n+  \"model\": \"opus\",\n"), "{}", run.stdout);
+    assert!(!scratch.root().join(".claude/state").exists());
+    scratch.env.insert("CLICOLOR_FORCE".into(), "1".into());
+    assert!(
+        scratch
+            .run(&["install", "--dry-run"], b"")
+            .stdout
+            .contains("\x1b[32m+  \"hooks\": {\x1b[0m")
+    );
+    scratch.env.remove("CLICOLOR_FORCE");
+    good(&scratch.run(&["install"], b""));
+    let wired = fs::read(&file).unwrap();
+    let run = scratch.run(&["install", "--dry-run"], b"");
+    assert_eq!(run.stdout, ".claude/settings.json: nothing would change\n");
+    let run = scratch.run(&["uninstall", "--dry-run"], b"");
+    assert!(run.stdout.contains("\n-  \"hooks\": {\n"), "{}", run.stdout);
+    assert_eq!(fs::read(&file).unwrap(), wired);
+}
+
+#[test]
+fn an_upgrade_can_be_taken_back_too() {
+    let before = b"{\"hooks\": { }}";
+    let (scratch, file) = with_settings(before);
+    good(&scratch.run(&["install"], b""));
+    // What an older version would have left.
+    let older = fs::read_to_string(&file).unwrap();
+    let record = scratch.state().join("settings/wiring.json");
+    let text = fs::read_to_string(&record).unwrap();
+    let old = older.replace("\"timeout\": 10", "\"timeout\": 9000");
+    fs::write(&file, &old).unwrap();
+    let digest = |text: &str| hookkeeper::id::sha256_hex(text.as_bytes());
+    fs::write(&record, text.replace(&digest(&older), &digest(&old))).unwrap();
+    good(&scratch.run(&["install"], b""));
+    good(&scratch.run(&["uninstall"], b""));
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn mode_and_symlink_of_the_file_stay() {
+    let (scratch, file) = with_settings(b"{}");
+    let kept = scratch.home().join("dotfiles.json");
+    fs::rename(&file, &kept).unwrap();
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&kept, &file).unwrap();
+    good(&scratch.run(&["install"], b""));
+    assert!(file.is_symlink());
+    assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o640);
+    good(&scratch.run(&["uninstall"], b""));
+    assert!(file.is_symlink());
+    assert_eq!(fs::read(&kept).unwrap(), b"{}");
+}
+
+#[test]
+fn what_cannot_be_changed_is_refused() {
+    let refused = |scratch: &Scratch, args: &[&str], says: &str| {
+        let run = scratch.run(args, b"");
+        assert_eq!(run.code, Some(1), "{args:?}: {}", run.stdout);
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1);
+    };
+    let (scratch, file) = with_settings(b"{}");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    refused(&scratch, &["install"], "settings.json: it is read-only");
+    assert_eq!(fs::read(&file).unwrap(), b"{}");
+
+    let scratch = Scratch::new();
+    let file = scratch.root().join(".claude/settings.json");
+    fs::create_dir_all(&file).unwrap();
+    refused(&scratch, &["install"], "settings.json: it is a directory");
+    refused(&scratch, &["install", "--dry-run"], "settings.json: it is a directory");
+
+    let (scratch, file) = with_settings(b"{}");
+    let outside = std::env::temp_dir().join(format!("hk-outside-{}.json", std::process::id()));
+    fs::rename(&file, &outside).unwrap();
+    symlink(&outside, &file).unwrap();
+    refused(&scratch, &["install"], "settings.json: it is a symlink out of the project");
+    assert_eq!(fs::read(&outside).unwrap(), b"{}");
+    fs::remove_file(&outside).unwrap();
+    refused(&scratch, &["install"], "settings.json: No such file");
+
+    let mut scratch = Scratch::new();
+    refused(&scratch, &["install", "--scope", "galaxy"], "there is no scope `galaxy`");
+    scratch.env.remove("HOME");
+    refused(&scratch, &["install", "--scope", "user"], "~/.claude/settings.json: there is no home");
+    good(&scratch.run(&["install"], b""));
+
+    let mut scratch = Scratch::new();
+    let home = scratch.root();
+    scratch.env.insert("HOME".into(), home.display().to_string());
+    fs::create_dir(home.join(".claude")).unwrap();
+    refused(
+        &scratch,
+        &["install"],
+        "settings.json: it is the same file as that of the scope user: use --scope user",
+    );
+    refused(&scratch, &["-C", "/nowhere", "install"], "/nowhere: there is no such directory");
+}
+
+#[test]
+fn uninstall_says_where_it_is_wired() {
+    let scratch = Scratch::new();
+    let run = scratch.run(&["uninstall"], b"");
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(0), ".claude/settings.json: HookKeeper is not wired here\n")
+    );
+    good(&scratch.run(&["install", "--scope", "local"], b""));
+    let run = scratch.run(&["uninstall"], b"");
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.ends_with(".claude/settings.local.json: hookkeeper uninstall --scope local\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn purge_deletes_the_books_and_nothing_else() {
+    let (scratch, file) = with_settings(b"{}\n");
+    good(&scratch.run(&["install"], b""));
+    fs::write(scratch.root().join(".claude/hookkeeper.json"), "{}").unwrap();
+    scratch.hook(&serde_json::json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}));
+    good(&scratch.run(&["uninstall", "--purge"], b""));
+    assert!(!scratch.state().exists());
+    assert_eq!(fs::read(&file).unwrap(), b"{}\n");
+    let names = fs::read_dir(scratch.root().join(".claude")).unwrap();
+    assert_eq!(names.count(), 1);
+
+    let scratch = Scratch::new();
+    good(&scratch.run(&["install"], b""));
+    good(&scratch.run(&["uninstall", "--purge"], b""));
+    assert_eq!(fs::read_dir(scratch.root()).unwrap().count(), 0, "as if we had never been here");
+}
+
+#[test]
+fn installs_at_once_leave_one_whole_file() {
+    let before =
+        fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/others-many.json"))
+            .unwrap();
+    let (scratch, file) = with_settings(&before);
+    let children: Vec<_> = (0..8).map(|_| support::spawn(scratch.command(&["install"]))).collect();
+    for child in children {
+        good(&support::finish(child, b""));
+    }
+    assert_eq!(events_of_ours(&parse(&fs::read(&file).unwrap())).len(), 13);
+    good(&scratch.run(&["uninstall"], b""));
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn the_example_is_what_install_would_write() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let example = fs::read(root.join("settings.example.json")).unwrap();
+    let (scratch, file) = with_settings(&example);
+    good(&scratch.run(&["install"], b""));
+    assert_eq!(fs::read(&file).unwrap(), example);
+    assert_eq!(events_of_ours(&parse(&example)).len(), 13);
+}

@@ -1,0 +1,315 @@
+//! `status`, `status --json`, `status --watch` without a terminal, and `statusline`: books made by
+//! real payloads, read through the binary. The terminal is `tests/terminal/run.py`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+use support::{Scratch, finish, spawn};
+
+const SESSION: &str = "9f99b61b-a627-4cde-9856-7e07b84da7b2";
+const OTHER: &str = "64e8a570-3961-4cd0-a06f-f8e7fbfda3cb";
+const AGENT: &str = "a849e6a7ce0708706";
+
+fn event(scratch: &Scratch, session: &str, name: &str, fields: Value) {
+    let mut payload = json!({"session_id": session, "hook_event_name": name, "cwd": "/home/dev/shop",
+        "transcript_path": format!("/home/dev/.claude/projects/-home-dev-shop/{session}.jsonl")});
+    let fields = fields.as_object().unwrap().clone();
+    payload.as_object_mut().unwrap().extend(fields);
+    scratch.hook(&payload);
+}
+
+/// At a time of our own; `minute` is the one after ten.
+fn at(scratch: &mut Scratch, minute: u32) {
+    let time = format!("2026-01-29T10:{minute:02}:00Z");
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), time);
+}
+
+/// A session with a task, an error to retry, findings, and an agent that runs.
+fn busy() -> Scratch {
+    let mut scratch = Scratch::new();
+    fs::create_dir_all(scratch.root().join(".git")).unwrap();
+    fs::write(scratch.root().join(".git/HEAD"), "ref: refs/heads/feature/login\n").unwrap();
+    at(&mut scratch, 0);
+    event(&scratch, SESSION, "SessionStart", json!({"source": "startup"}));
+    let prompt = "Implement \u{1b}[31mlogin\u{1b}[0m with 漢字\u{7}";
+    event(&scratch, SESSION, "UserPromptSubmit", json!({"prompt": prompt}));
+    event(
+        &scratch,
+        SESSION,
+        "PostToolUseFailure",
+        json!({"tool_name": "Bash", "tool_input": {"command": "make all"}, "tool_use_id": "toolu_01",
+               "error": "Command timed out after 2m 0.0s", "is_interrupt": false}),
+    );
+    let found = "```json\n{\"findings\":[{\"severity\":\"S0\",\"title\":\"Passwords are logged\",\"file\":\"src/login.ts\"},{\"severity\":\"S2\",\"title\":\"No test\"}]}\n```";
+    event(
+        &scratch,
+        SESSION,
+        "SubagentStart",
+        json!({"agent_id": "a0f70f058ee74f941", "agent_type": "Explore"}),
+    );
+    event(
+        &scratch,
+        SESSION,
+        "SubagentStop",
+        json!({"agent_id": "a0f70f058ee74f941", "agent_type": "Explore", "last_assistant_message": found}),
+    );
+    at(&mut scratch, 10);
+    event(
+        &scratch,
+        SESSION,
+        "SubagentStart",
+        json!({"agent_id": AGENT, "agent_type": "general-purpose"}),
+    );
+    at(&mut scratch, 12);
+    event(&scratch, OTHER, "SessionStart", json!({"source": "startup"}));
+    at(&mut scratch, 13);
+    scratch
+}
+
+fn with_a_loop(scratch: &Scratch) {
+    let queue = json!({"version": 1, "iteration": 3, "status": "BUILDING", "max_iterations": 50, "items": [
+        {"id": "work-001", "priority": "S1", "title": "Refuse empty passwords", "status": "pending"}]});
+    fs::create_dir_all(scratch.state().join("loop")).unwrap();
+    fs::write(scratch.state().join("loop/work_queue.json"), queue.to_string()).unwrap();
+}
+
+fn line(scratch: &Scratch, args: &[&str], stdin: &str) -> String {
+    let mut all = vec!["statusline"];
+    all.extend(args);
+    let run = scratch.run(&all, stdin.as_bytes());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{stdin}");
+    assert_eq!(run.stdout.matches('\n').count(), 1, "{}", run.stdout);
+    run.stdout.trim_end().to_owned()
+}
+
+#[test]
+fn the_text_is_aligned_and_says_what_is_going_on() {
+    let scratch = busy();
+    with_a_loop(&scratch);
+    let run = scratch.run(&["status"], b"");
+    let want = "~/shop
+
+Sessions: 2 live
+  9f99b61b  feature/login  for 13m 00s  seen 3m 00s ago  0 files  Implement [31mlogin [0m with 漢字
+  64e8a570  feature/login  for 1m 00s   seen 1m 00s ago  0 files  no prompt yet
+
+Agents: 1 running, 2 spawned, 1 completed
+  a849e6a7  general-purpose  for 3m 00s  seen 3m 00s ago  task not known yet
+
+Errors: 1 in all, 1 pending, 0 recovered, 0 escalated
+  timeout  retry 1 of 2 now  13m 00s ago  Bash make all
+
+Findings: 2 (1 S0, 1 S2)
+  S0  src/login.ts  Passwords are logged
+  S2                No test
+
+Loop: 3/50 BUILDING, 1 open
+  S1  work-001  Refuse empty passwords
+
+Backups: 0
+";
+    assert_eq!(run.stdout, want);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn an_agent_that_is_silent_for_long_is_called_quiet() {
+    let mut scratch = busy();
+    at(&mut scratch, 16);
+    assert!(scratch.run(&["status"], b"").stdout.contains("quiet 6m 00s"));
+    fs::write(scratch.root().join(".claude/hookkeeper.json"), r#"{"stuck_after_minutes": 9}"#)
+        .unwrap();
+    assert!(!scratch.run(&["status"], b"").stdout.contains("quiet"));
+}
+
+#[test]
+fn colour_only_where_it_is_wanted() {
+    let mut scratch = busy();
+    assert!(!scratch.run(&["status"], b"").stdout.contains('\u{1b}'));
+    scratch.env.insert("CLICOLOR_FORCE".into(), "1".into());
+    let coloured = scratch.run(&["status"], b"").stdout;
+    assert!(coloured.contains("\u{1b}[36m9f99b61b\u{1b}[0m"), "{coloured}");
+    assert!(!coloured.contains("\u{1b}[31m"), "that one was the prompt's");
+}
+
+#[test]
+fn json_has_all_of_it() {
+    let scratch = busy();
+    let value: Value =
+        serde_json::from_str(&scratch.run(&["status", "--json"], b"").stdout).unwrap();
+    assert_eq!(value["sessions"][0]["session_id"], SESSION);
+    assert_eq!(value["agents"]["agents"][0]["id"], AGENT);
+    assert_eq!(value["findings"][0]["title"], "Passwords are logged");
+    assert_eq!(value["errors"]["errors"][0]["classification"], "timeout");
+    assert_eq!(value["current"], OTHER);
+    assert_eq!(value["unreadable"], json!([]));
+}
+
+#[test]
+fn books_that_cannot_be_read_are_said() {
+    let scratch = busy();
+    fs::write(scratch.state().join("errors/classified.json"), "{").unwrap();
+    let text = scratch.run(&["status"], b"").stdout;
+    assert!(text.contains("errors/classified.json cannot be read now"), "{text}");
+    let empty = Scratch::new();
+    assert!(empty.run(&["status"], b"").stdout.starts_with("~/shop: no books yet"));
+    let value: Value = serde_json::from_str(&empty.run(&["status", "--json"], b"").stdout).unwrap();
+    assert_eq!(value["books"], false);
+}
+
+/// A watch whose stdout is a pipe.
+fn watch(scratch: &Scratch, args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut all = vec!["status", "--watch", "--interval", "0.1"];
+    all.extend(args);
+    let mut command = scratch.command(&all);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    (child, stdout)
+}
+
+fn next_line(stdout: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    line
+}
+
+#[test]
+fn watching_into_a_pipe_prints_changes_until_q() {
+    let scratch = Scratch::new();
+    let (mut child, mut stdout) = watch(&scratch, &["--json"]);
+    let first: Value = serde_json::from_str(&next_line(&mut stdout)).unwrap();
+    assert_eq!(first["books"], false);
+    event(&scratch, SESSION, "SessionStart", json!({"source": "startup"}));
+    // Between the two the books may be seen half-way: there, and without the session.
+    let has_the_session = |stdout: &mut BufReader<_>| {
+        let value: Value = serde_json::from_str(&next_line(stdout)).unwrap();
+        value["sessions"][0]["session_id"] == SESSION
+    };
+    assert!((0..4).any(|_| has_the_session(&mut stdout)));
+    fs::remove_dir_all(scratch.root().join(".claude")).unwrap();
+    let is_gone = |stdout: &mut BufReader<_>| next_line(stdout).contains("\"books\":false");
+    assert!((0..9).any(|_| is_gone(&mut stdout)));
+    child.stdin.take().unwrap().write_all(b"what?\nq\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn watching_as_text_has_a_line_with_the_time_and_ends_with_its_reader() {
+    let scratch = busy();
+    let (mut child, mut stdout) = watch(&scratch, &[]);
+    assert_eq!(next_line(&mut stdout), "--- 2026-01-29T10:13:00Z\n");
+    assert_eq!(next_line(&mut stdout), "~/shop\n");
+    // Its stdin ends, and it goes on; nobody listens any more, and it does not.
+    drop(child.stdin.take());
+    drop(stdout);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn an_interval_has_to_make_sense() {
+    let scratch = Scratch::new();
+    for interval in ["0", "-1", "often", "NaN", "1e99"] {
+        let run = scratch.run(&["status", "--watch", &format!("--interval={interval}")], b"");
+        assert_eq!(run.code, Some(64), "{interval}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn the_status_line_says_what_the_own_session_does() {
+    let mut scratch = busy();
+    with_a_loop(&scratch);
+    let asked = scratch.here(
+        &json!({"session_id": SESSION, "cwd": "/tmp", "model": {"id": "m", "display_name": "M"},
+                "workspace": {"current_dir": "/home/dev/shop", "project_dir": "/home/dev/shop"}})
+        .to_string(),
+    );
+    let want = "shop feature/login · 1 agent (oldest 3m 00s) · 1 error to retry · 2 findings S0:1 · loop 3/50 BUILDING · +1 session";
+    assert_eq!(line(&scratch, &[], &asked), want);
+    let coloured = line(&scratch, &["--color"], &asked);
+    assert!(coloured.starts_with("\u{1b}[1mshop feature/login\u{1b}[0m · "), "{coloured}");
+    // The other session has nothing to say for itself.
+    let other = asked.replace(SESSION, OTHER);
+    assert_eq!(line(&scratch, &[], &other), "shop feature/login · loop 3/50 BUILDING · +1 session");
+    scratch.env.insert("COLUMNS".into(), "30".into());
+    assert_eq!(line(&scratch, &[], &asked), "shop feature/login · 1 agent …");
+}
+
+#[test]
+fn the_status_line_is_a_line_whatever_comes() {
+    let scratch = busy();
+    let silent = "shop feature/login · 1 agent (oldest 3m 00s) · 1 error to retry · 2 findings S0:1 · 2 sessions";
+    for stdin in ["", "{", "null", "[]", "{\"workspace\": 3, \"session_id\": [1]}", "\u{0}\u{1}"] {
+        assert_eq!(line(&scratch, &[], stdin), silent, "{stdin:?}");
+    }
+    let mut closed = scratch.command(&["statusline"]);
+    closed.stdin(Stdio::null()).stdout(Stdio::piped());
+    assert_eq!(String::from_utf8(closed.output().unwrap().stdout).unwrap().trim_end(), silent);
+    let nowhere = json!({"workspace": {"project_dir": "/nowhere/a\u{1b}]0;x\u{7}b"}}).to_string();
+    assert_eq!(line(&scratch, &[], &nowhere), "a ]0;x b");
+    fs::write(scratch.state().join("session/live").join(format!("{SESSION}.json")), "{").unwrap();
+    assert_eq!(line(&scratch, &[], ""), "shop feature/login · 2 sessions");
+}
+
+#[test]
+fn the_status_line_does_not_wait_for_a_writer_that_is_silent() {
+    let scratch = Scratch::new();
+    let child = spawn(scratch.command(&["statusline"]));
+    // Its stdin stays open until it has ended.
+    let stdin = child.stdin.as_ref().unwrap().as_fd().try_clone_to_owned().unwrap();
+    let run = finish(child, b"{\"cwd\": \"/");
+    drop(stdin);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "shop\n"));
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back() {
+    let scratch = Scratch::new();
+    let after = scratch.home().join("after");
+    let this = std::env::current_exe().unwrap();
+    let script = format!(
+        "{} --ignored --exact panics_on_the_screen; stty -a > {}.new; tmux display-message -p 'alternate #{{alternate_on}}' >> {1}.new; mv {1}.new {1}",
+        this.display(),
+        after.display()
+    );
+    let server = format!("hookkeeper-panic-{}", std::process::id());
+    let tmux = |args: &[&str]| {
+        let mut command = std::process::Command::new("tmux");
+        command.args(["-L", &server, "-f", "/dev/null"]).args(args).output()
+    };
+    let Ok(started) = tmux(&["new-session", "-d", "-x", "80", "-y", "24", &script]) else {
+        // Without tmux there is no terminal to try it on.
+        return;
+    };
+    assert!(started.status.success(), "{started:?}");
+    let waited = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        after.exists()
+    });
+    let _ = tmux(&["kill-server"]);
+    assert!(waited);
+    let modes = fs::read_to_string(after).unwrap();
+    assert!(modes.contains(" icanon") && modes.contains(" echo "), "{modes}");
+    assert!(modes.contains("alternate 0"), "{modes}");
+}
+
+#[test]
+#[ignore = "started on a terminal of its own by the test above"]
+fn panics_on_the_screen() {
+    let screen = hookkeeper::process::screen::Screen::take().unwrap();
+    // A release build ends in the panic: nothing is dropped there.
+    std::mem::forget(screen);
+    panic!("as it was told to");
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""`hookkeeper status --watch` on a real terminal, which tmux is here.
+
+Exit status: 0 all passed, 1 something failed, 3 there is no tmux (nothing was tested).
+"""
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from shop import Shop, built  # noqa: E402
+from tmux import Tmux  # noqa: E402
+
+PANELS = ["Sessions", "Agents", "Errors", "Findings", "Loop", "Backups", "Hooks"]
+failures = []
+
+
+def check(what, good, seen=""):
+    print(f"{'ok  ' if good else 'FAIL'}  {what}")
+    if not good:
+        failures.append(what)
+        print(seen)
+
+
+def watching(tmux, shop, width, height, env="", args=""):
+    """A shell on the terminal, with a watch running in it that tells its exit status."""
+    tmux.start(width, height, shop.env(), shop.root)
+    tmux.type(f"stty -a > {shop.home}/before; {env} {shlex.quote(shop.binary)} status --watch {args}; echo ended=$?")
+
+
+def is_sane(tmux, shop):
+    """The terminal is what it was: modes, main screen, cursor."""
+    tmux.type(f"clear; stty -a > {shop.home}/after; echo sane")
+    tmux.until(lambda text: text.startswith("sane"))
+    same = (shop.home / "before").read_text() == (shop.home / "after").read_text()
+    return same and tmux.ask("#{alternate_on} #{cursor_flag}") == "0 1"
+
+
+def sizes(shop):
+    for width, height in [(80, 24), (200, 50)]:
+        with Tmux() as tmux:
+            watching(tmux, shop, width, height)
+            text = tmux.until(lambda text: all(panel in text for panel in PANELS))
+            name = f"{width}x{height}"
+            check(f"{name}: every panel is there", all(panel in text for panel in PANELS), text)
+            check(f"{name}: the project is there, without the home", text.startswith("~/shop "), text)
+            check(f"{name}: it fits", len(text.splitlines()) <= height, text)
+            tmux.resize(20, 5)
+            text = tmux.until(lambda text: "Agents" in text and len(text.splitlines()) <= 5)
+            check(f"{name}: small, the agents stay", "Agents" in text, text)
+            tmux.resize(1, 1)
+            tmux.resize(width, height)
+            text = tmux.until(lambda text: all(panel in text for panel in PANELS))
+            check(f"{name}: large again, all is back", all(panel in text for panel in PANELS), text)
+            tmux.press("?")
+            text = tmux.until(lambda text: "this help" in text)
+            check(f"{name}: help", "this help" in text, text)
+            tmux.press("?")
+            tmux.press("Down", "PageDown", "r")
+            tmux.until(lambda text: "Agents" in text)
+            tmux.press("q")
+            text = tmux.until(lambda text: "ended=" in text)
+            check(f"{name}: q ends it with 0", "ended=0" in text, text)
+            check(f"{name}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+
+
+def keys(shop):
+    for key in ["Escape", "C-c"]:
+        with Tmux() as tmux:
+            watching(tmux, shop, 80, 24)
+            tmux.until(lambda text: "Agents" in text)
+            tmux.press(key)
+            text = tmux.until(lambda text: "ended=" in text)
+            check(f"{key} ends it with 0", "ended=0" in text, text)
+            check(f"{key}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+
+
+def signals(shop):
+    for name in ["TERM", "HUP", "INT"]:
+        with Tmux() as tmux:
+            watching(tmux, shop, 80, 24)
+            tmux.until(lambda text: "Agents" in text)
+            os.kill(tmux.child(), getattr(signal, f"SIG{name}"))
+            text = tmux.until(lambda text: "ended=" in text)
+            check(f"SIG{name} ends it", "ended=0" in text, text)
+            check(f"SIG{name}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+
+
+def closed(shop):
+    """A terminal that is closed takes the watch with it, whatever was shown. Twice: it is a race."""
+    for show in ["", "--interval 0.1"]:
+        with Tmux() as tmux:
+            watching(tmux, shop, 80, 24, args=show)
+            tmux.until(lambda text: "Agents" in text)
+            child = tmux.child()
+            tmux.run("kill-server", check=False)
+            end = time.monotonic() + 20
+            while (alive := Path(f"/proc/{child}").exists()) and time.monotonic() < end:
+                time.sleep(0.1)
+            check(f"a closed terminal ends it {show}", not alive)
+            if alive:
+                os.kill(child, signal.SIGKILL)
+
+
+def stop_and_go_on(shop):
+    with Tmux() as tmux:
+        watching(tmux, shop, 80, 24)
+        tmux.until(lambda text: "Agents" in text)
+        tmux.press("C-z")
+        tmux.until(lambda text: "Stopped" in text)
+        check("Ctrl-Z stops it, the terminal is as it was", is_sane(tmux, shop), tmux.text())
+        tmux.type("fg")
+        text = tmux.until(lambda text: "Agents" in text and "Stopped" not in text)
+        check("fg brings it back", "Agents" in text, text)
+        tmux.press("q")
+        tmux.until(lambda text: text.rstrip().endswith("$"))
+        check("and it ends well", is_sane(tmux, shop), tmux.text())
+
+
+def changes(shop):
+    """Books that change, vanish and come back are shown, and end nothing."""
+    state, away = shop.root / ".claude", shop.home / "away"
+    with Tmux() as tmux:
+        watching(tmux, shop, 80, 24)
+        tmux.until(lambda text: "2 live" in text)
+        shop.event("SessionStart", session="11111111-0000-4000-8000-000000000000", source="startup")
+        text = tmux.until(lambda text: "3 live" in text)
+        check("a new session is seen", "3 live" in text, text)
+        state.rename(away)
+        text = tmux.until(lambda text: "No books" in text)
+        check("books that are gone are said", "No books" in text, text)
+        state.write_text("no directory")
+        text = tmux.until(lambda text: "cannot be read" in text)
+        check("books that cannot be opened are said", "cannot be read" in text, text)
+        state.unlink()
+        away.rename(state)
+        errors = state / "state/errors/classified.json"
+        kept = errors.read_text()
+        errors.write_text("{")
+        text = tmux.until(lambda text: "cannot be read now" in text)
+        check("a document that cannot be read is said", "classified.json cannot" in text, text)
+        errors.write_text(kept)
+        text = tmux.until(lambda text: "3 live" in text and "cannot" not in text)
+        check("books that are back are seen", "3 live" in text, text)
+
+
+def plain(shop):
+    """Without a terminal that knows escape sequences there are none."""
+    with Tmux() as tmux:
+        watching(tmux, shop, 80, 24, env="TERM=dumb")
+        text = tmux.until(lambda text: "Backups:" in text)
+        check("TERM=dumb: text", "Backups:" in text and tmux.ask("#{alternate_on}") == "0", text)
+        tmux.type("q")
+        text = tmux.until(lambda text: "ended=" in text)
+        check("TERM=dumb: a line with q ends it", "ended=0" in text, text)
+    for name in ["SIGINT", "SIGTERM"]:
+        command = [shop.binary, "status", "--watch"]
+        child = subprocess.Popen(command, cwd=shop.root, env=shop.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        first = child.stdout.readline()
+        child.send_signal(getattr(signal, name))
+        rest = child.communicate(timeout=20)[0]
+        check(f"a pipe: no escape sequence, {name} ends it", b"\x1b" not in first + rest and child.returncode == 0, rest)
+    for env in ["", "NO_COLOR=1"]:
+        with Tmux() as tmux:
+            watching(tmux, shop, 80, 24, env=env)
+            tmux.until(lambda text: "Hooks" in text)
+            coloured = re.findall(r"\x1b\[(?:\d+;)*(?:3[1-7]|38;5;\d+)m", tmux.text("-e"))
+            check(f"{env or 'with'} colours: {len(coloured)}", bool(coloured) == (not env), coloured)
+    with Tmux() as tmux:
+        tmux.start(80, 24, shop.env(), shop.root)
+        tmux.type(f"{shlex.quote(shop.binary)} statusline")
+        text = tmux.until(lambda text: "\nshop" in text)
+        check("statusline does not wait for a person", "\nshop" in text, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default=built(), help="the program to test (default: the debug build)")
+    binary = str(Path(parser.parse_args().binary).resolve())
+    if not shutil.which("tmux"):
+        print("there is no tmux: nothing was tested")
+        return 3
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        shop = Shop(binary, Path(scratch).resolve())
+        shop.fill(time.time())
+        for part in [sizes, keys, signals, closed, stop_and_go_on, changes, plain]:
+            part(shop)
+    print(f"{len(failures)} failed" if failures else "all good")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
