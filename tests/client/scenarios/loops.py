@@ -197,7 +197,10 @@ def loop_waits_for_an_agent(bench, check):
 
 
 def loop_survives(bench, check):
-    """An API error ends a turn, a compaction follows, a resume, a client that is killed, and another resume."""
+    """An API error ends a turn, a compaction follows, a resume, a client that is killed, and another resume.
+
+    The client writes its transcript late. It is killed only when the last block is in there: `audit` counts them.
+    """
     first = bench.run("GO", "/compact", "go on", rules=[
         SUMMARY, _busy_at(2), _busy_at(3), *turns(bash(f"{START} && {ADD}"), "one", "two")])
     summarising = next(heard(request) for request in first.requests if FOR_SUMMARY in heard(request))
@@ -213,6 +216,7 @@ def loop_survives(bench, check):
     second = bench.start("on", args=["--continue"], rules=turns(
         bash(f"hookkeeper queue done 1 && {FAIL} || true"), "three", bash("touch started; sleep 30")))
     _wait_until((bench.project / "started").exists)
+    _wait_until(lambda: any("touch started" in path.read_text() for path in bench.transcripts()))
     second.kill()
     check.contains("what the model heard after the resume", heard(second.requests[0]), line.replace("2,", "3,"))
     check.equal("the iteration after the kill", _queue(bench.books)["iteration"], 4)
