@@ -31,7 +31,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     }
     if recovered(event, live, context).is_some() {
         asks.push(Ask::Errors);
-        asks.extend(drive::asks_for_items(snapshot));
+        asks.extend(drive::queue::asks_for_items(snapshot));
         asks.extend(COPIES);
     }
     if let Some(id) = linked(event) {
@@ -122,7 +122,7 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
 fn finish_work(plan: &mut Plan, live: &Live, target: &str, snapshot: &Snapshot) {
     let Some(mut queue) = snapshot.queue.clone() else { return };
     if queue.finish(&live.session_id, target) && !snapshot.frozen.contains(&Doc::Queue) {
-        drive::put_items(plan, &queue, snapshot);
+        drive::queue::put_items(plan, &queue, snapshot);
     }
 }
 

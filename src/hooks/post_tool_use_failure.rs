@@ -25,7 +25,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.push(Ask::Errors);
     if class(event) == Class::Syntax {
-        asks.extend(drive::asks_for_items(snapshot));
+        asks.extend(drive::queue::asks_for_items(snapshot));
     }
     asks
 }
@@ -166,7 +166,7 @@ fn enqueue(
     if !added {
         return Queued::Before;
     }
-    drive::put_items(plan, &queue, snapshot);
+    drive::queue::put_items(plan, &queue, snapshot);
     queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }
 

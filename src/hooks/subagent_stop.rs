@@ -20,7 +20,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     }
     asks.extend(desk::asks_with_copies(event, snapshot));
     asks.extend(synthesis::asks(snapshot.own(event), snapshot));
-    asks.extend(drive::asks_for_items(snapshot));
+    asks.extend(drive::queue::asks_for_items(snapshot));
     if let Some(agent_id) = event.agent_id.clone() {
         asks.extend(side_file_of(event, &agent_id));
         let path = event.text("agent_transcript_path").map(Into::into);
@@ -84,7 +84,7 @@ fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], snapshot: &Sna
     let urgent = findings.filter(|finding| matches!(finding.severity.as_str(), "S0" | "S1"));
     let added = urgent.filter(|finding| queue.add_finding(finding, &live.session_id)).count();
     if added > 0 {
-        drive::put_items(plan, &queue, snapshot);
+        drive::queue::put_items(plan, &queue, snapshot);
     }
 }
 

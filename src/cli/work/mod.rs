@@ -53,7 +53,7 @@ fn change<T>(
         let mut plan = Plan::default();
         match queue.status.as_str() {
             "none" => plan.put(Doc::Queue, &queue),
-            _ => drive::put(&mut plan, &queue, snapshot.loop_state.as_deref()),
+            _ => drive::queue::put(&mut plan, &queue, snapshot.loop_state.as_deref()),
         }
         let was = before.and_then(|before| before.verdict);
         let ended = queue.verdict.is_some() && was.is_none();
