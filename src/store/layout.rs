@@ -1,10 +1,13 @@
 //! Where every document is: its room below `.claude`, its file name, how it is kept.
 
+use crate::books::autonomous;
 use crate::id::{BranchKey, FileStem};
 
 /// Directories of ours, as path segments below `.claude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
+    /// `.claude` itself.
+    Claude,
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
     State,
@@ -26,14 +29,14 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Branch(_))
+        matches!(self, Self::Claude | Self::Branch(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
     pub fn segments(&self) -> Vec<&str> {
         let fixed: &[&str] = match self {
             Self::Branch(key) => return vec!["branches", key.as_str()],
-            Self::State => &[],
+            Self::Claude | Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
             Self::Agents => &["agents"],
@@ -69,6 +72,7 @@ pub enum Doc {
     LoopState,
     Backup(String),
     Notices,
+    Autonomous,
     Branch(BranchKey),
 }
 
@@ -96,6 +100,7 @@ impl Doc {
             Self::Queue | Self::LoopState => Room::Loop,
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
+            Self::Autonomous => Room::Claude,
             Self::Branch(key) => Room::Branch(key.clone()),
         }
     }
@@ -114,6 +119,7 @@ impl Doc {
             Self::LoopState => "LOOP_STATE.md".into(),
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
+            Self::Autonomous => "autonomous-loop.json".into(),
             Self::Branch(_) => "state.json".into(),
         }
     }
@@ -137,7 +143,7 @@ impl Doc {
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
-            Self::Queue | Self::Branch(_) => true,
+            Self::Queue | Self::Autonomous | Self::Branch(_) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
@@ -146,8 +152,13 @@ impl Doc {
         }
     }
 
+    /// The version of its format that this program knows.
+    pub fn version(&self) -> u64 {
+        if *self == Self::Autonomous { autonomous::VERSION } else { 1 }
+    }
+
     /// Documents that models write too, not atomically: never moved away by a hook.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Queue | Self::LoopState | Self::Branch(_))
+        matches!(self, Self::Queue | Self::LoopState | Self::Autonomous | Self::Branch(_))
     }
 }

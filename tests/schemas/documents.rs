@@ -44,7 +44,7 @@ pub fn distinct(schema: &str) -> Vec<Document> {
 }
 
 pub fn seeds() -> Vec<Document> {
-    let folders = ["tests/seeds/001", "tests/seeds/004"].map(here);
+    let folders = ["tests/seeds/001", "tests/seeds/002", "tests/seeds/004"].map(here);
     let files =
         folders.iter().flat_map(|dir| fs::read_dir(dir).unwrap()).map(|file| file.unwrap().path());
     let read = |path: PathBuf| {
@@ -57,7 +57,7 @@ pub fn seeds() -> Vec<Document> {
 
 /// An example, without the comments that one of them has.
 pub fn seed(name: &str) -> Value {
-    let folders = ["tests/seeds/001", "tests/seeds/004"].map(here);
+    let folders = ["tests/seeds/001", "tests/seeds/002", "tests/seeds/004"].map(here);
     let file = folders.iter().map(|dir| dir.join(name)).find(|file| file.exists()).unwrap();
     let mut text = fs::read_to_string(file).unwrap();
     while let Some((before, after)) = text.split_once("/*") {
