@@ -73,6 +73,8 @@ pub enum Doc {
     Backup(String),
     Notices,
     Autonomous,
+    /// The same, as we saw it last.
+    Watched,
     Branch(BranchKey),
 }
 
@@ -97,7 +99,7 @@ impl Doc {
             Self::Result(_) | Self::Synthesis => Room::Results,
             Self::Parked(_) => Room::Parked,
             Self::Errors => Room::Errors,
-            Self::Queue | Self::LoopState => Room::Loop,
+            Self::Queue | Self::LoopState | Self::Watched => Room::Loop,
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
             Self::Autonomous => Room::Claude,
@@ -120,6 +122,7 @@ impl Doc {
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
             Self::Autonomous => "autonomous-loop.json".into(),
+            Self::Watched => "autonomous.json".into(),
             Self::Branch(_) => "state.json".into(),
         }
     }
@@ -148,7 +151,7 @@ impl Doc {
             Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
-            Self::Errors | Self::Notices => false,
+            Self::Errors | Self::Notices | Self::Watched => false,
         }
     }
 
