@@ -507,7 +507,8 @@ fn no_way_leads_around_the_human_gate() {
         scratch.hook(&event(SESSION, "SessionStart", json!({"source": "resume"})));
         scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
     };
-    let ways: [(&str, &dyn Fn(&Scratch)); 6] = [
+    type Way<'a> = (&'a str, &'a dyn Fn(&Scratch));
+    let ways: [Way; 6] = [
         ("a command after the edit", &|scratch| {
             edit(scratch, past);
             good(scratch.run(&["autonomous", "checkpoint", "note"], b""));
