@@ -1,17 +1,19 @@
 //! Fetches what a hook asks for: documents from the store, facts from the world.
 
+mod branches;
+
 use serde::de::DeserializeOwned;
 
 use crate::books::backup::Kept;
-use crate::books::branch::BranchState;
 use crate::books::clip;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
 use crate::books::result::AgentResult;
+use crate::books::tracked::AgentBook;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, side_file, transcript};
+use crate::facts::{client, files, plans, side_file, todos, transcript};
 use crate::id::BranchKey;
 use crate::json::Object;
 use crate::process::Process;
@@ -69,7 +71,31 @@ pub fn answer(
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
         Ask::Branch => {
             let driven = snapshot.own(event).and_then(|live| live.loop_branch.clone());
-            snapshot.branch = branch(store, driven.as_deref(), context)?;
+            snapshot.branch = branches::state(store, driven.as_deref(), context)?;
+        }
+        // Where no branch has anything, nobody asks git.
+        Ask::Here if store.has_branches()? => {
+            let key = branches::here(snapshot, store, context, moment)?.key;
+            snapshot.here_state = store.load(&Doc::Branch(key), json)?;
+        }
+        Ask::Here => {}
+        Ask::AgentsHere => branches::agents_here(snapshot, store, context, moment)?,
+        Ask::AgentsOf(folder) => {
+            if let Some(key) = BranchKey::known(folder)
+                && !snapshot.agent_books.contains_key(folder)
+            {
+                let book = store.load(&Doc::BranchAgents(key), AgentBook::parse)?;
+                snapshot.agent_books.insert(folder.clone(), book.unwrap_or_default());
+            }
+        }
+        Ask::PlanHere => {
+            let key = branches::here(snapshot, store, context, moment)?.key;
+            snapshot.plan_here = plans::find(context.root.as_ref(), key.as_str(), &context.redact);
+        }
+        Ask::Todos(path) => snapshot.todos = todos::read(path),
+        Ask::Written { agent_id, path } => {
+            let written = files::modified(path).map(|then| (agent_id.clone(), then));
+            snapshot.written.extend(written);
         }
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
@@ -111,24 +137,6 @@ pub fn answer(
     }
     snapshot.asked.push(ask);
     Ok(())
-}
-
-/// A branch's state: of the folder that is named, else of the branch that is checked out. Where no
-/// branch has a state, nobody asks git.
-fn branch(
-    store: &mut Store,
-    named: Option<&str>,
-    context: &Context,
-) -> Result<Option<(BranchKey, BranchState)>> {
-    if !store.has_branches()? {
-        return Ok(None);
-    }
-    let key = match named.and_then(BranchKey::known) {
-        Some(key) => key,
-        None => store.branch_key(&git::branch_name(&git::read(context.root.as_ref())))?,
-    };
-    let state = store.load(&Doc::Branch(key.clone()), json)?;
-    Ok(state.map(|state| (key, state)))
 }
 
 /// The live records and their copies, for a command that changes them.

@@ -15,8 +15,10 @@ pub mod metrics;
 pub mod notices;
 pub mod queue;
 pub mod result;
+pub mod saved;
 pub mod settings;
 pub mod synthesis;
+pub mod tracked;
 pub mod wiring;
 
 use serde::Serialize;

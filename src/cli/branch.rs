@@ -229,7 +229,7 @@ fn change(
         let mut snapshot = Snapshot::default();
         gather::copies(&mut snapshot, store)?;
         snapshot.queue = store.load(&Doc::Queue, gather::json)?;
-        let key = store.branch_key(&name)?;
+        let key = store.branch_key(&name, &root)?;
         let doc = Doc::Branch(key.clone());
         let before: Option<BranchState> = store.load(&doc, gather::json)?;
         if store.frozen.contains(&doc) {
