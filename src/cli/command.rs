@@ -62,9 +62,9 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
     )]
     Loop(work::looping::Arguments),
-    /// What belongs to a branch: its loop
+    /// What belongs to a branch: where it stands, its hand-offs, its loop
     #[command(
-        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
+        after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch handoff --type session\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
     )]
     Branch(branch::Arguments),
     /// Work items, most urgent first

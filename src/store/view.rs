@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::id::BranchKey;
 use crate::json::Object;
 use crate::store::dir::Dir;
-use crate::store::layout::{BRANCH_AGENTS, BRANCHES};
+use crate::store::layout::{BRANCH_AGENTS, BRANCHES, Room};
 use crate::store::log::{self, Past};
 
 pub struct View {
@@ -66,6 +66,29 @@ impl View {
             Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_or(Read::Bad, Read::Good),
             Err(_) => Read::Bad,
         }
+    }
+
+    /// The same for a path below `.claude`.
+    pub fn look_beside<T>(
+        &self,
+        path: &str,
+        parse: impl FnOnce(&[u8]) -> std::result::Result<T, String>,
+    ) -> Read<T> {
+        match self.read_beside(path) {
+            Ok(None) => Read::None,
+            Ok(Some(bytes)) => parse(&bytes).map_or(Read::Bad, Read::Good),
+            Err(_) => Read::Bad,
+        }
+    }
+
+    /// The hand-offs of a branch by their names, the oldest first.
+    pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
+        let room = Room::Handoffs(key.clone()).segments().join("/");
+        let Ok(Some(dir)) = self.claude.below(&room) else { return Vec::new() };
+        let mut names = dir.names().unwrap_or_default();
+        names.retain(|name| name.ends_with(".md"));
+        names.sort_by_key(|name| dir.modified(name));
+        names
     }
 
     pub fn settings(&self) -> Settings {
