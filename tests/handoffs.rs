@@ -41,13 +41,22 @@ fn shop() -> Scratch {
     send("SessionStart", json!({"source": "startup"}));
     send("UserPromptSubmit", json!({"prompt": "/build the login form"}));
     send("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
-    send("SubagentStop", json!({"agent_id": "a1", "agent_type": "Explore", "last_assistant_message":
-        "- **[S1]** No rate limit in src/login.rs:42. Recommendation: add one"}));
+    send(
+        "SubagentStop",
+        json!({"agent_id": "a1", "agent_type": "Explore", "last_assistant_message":
+        "- **[S1]** No rate limit in src/login.rs:42. Recommendation: add one"}),
+    );
     send("SubagentStart", json!({"agent_id": "a2", "agent_type": "Explore"}));
-    send("PostToolUse", json!({"tool_name": "Write", "tool_use_id": "t1", "tool_response": {},
-        "tool_input": {"file_path": "/home/dev/shop/src/login.rs", "content": "x"}}));
-    send("PostToolUseFailure", json!({"tool_name": "WebFetch", "tool_use_id": "t2", "error": "permission denied",
-        "tool_input": {"url": "https://docs.example.com/x"}}));
+    send(
+        "PostToolUse",
+        json!({"tool_name": "Write", "tool_use_id": "t1", "tool_response": {},
+        "tool_input": {"file_path": "/home/dev/shop/src/login.rs", "content": "x"}}),
+    );
+    send(
+        "PostToolUseFailure",
+        json!({"tool_name": "WebFetch", "tool_use_id": "t2", "error": "permission denied",
+        "tool_input": {"url": "https://docs.example.com/x"}}),
+    );
     let todo = |content: &str, status: &str| json!({"content": content, "status": status});
     let call = json!({"isSidechain": false, "message": {"content": [{"type": "tool_use", "id": "t3", "name": "TodoWrite",
         "input": {"todos": [todo("The model", "completed"), todo("The form", "in_progress"), todo("Docs", "pending")]}}]},
@@ -57,7 +66,10 @@ fn shop() -> Scratch {
     fs::write(scratch.root().join(".claude/plans/feat-login.md"), "# Login\n").unwrap();
     git(&scratch.root(), &["commit", "--quiet", "--allow-empty", "--message=Add the model"]);
     scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), SESSION.into());
-    good(scratch.run(&["branch", "loop", "start", "Make it work", "--max", "3", "--promise", "WORKS"], b""));
+    good(scratch.run(
+        &["branch", "loop", "start", "Make it work", "--max", "3", "--promise", "WORKS"],
+        b"",
+    ));
     scratch
 }
 
@@ -79,7 +91,10 @@ fn state(scratch: &Scratch) -> Value {
 }
 
 fn section<'a>(text: &'a str, name: &str) -> &'a str {
-    let rest = text.split_once(&format!("\n## {name}\n\n")).unwrap_or_else(|| panic!("no {name} in {text}")).1;
+    let rest = text
+        .split_once(&format!("\n## {name}\n\n"))
+        .unwrap_or_else(|| panic!("no {name} in {text}"))
+        .1;
     rest.split("\n\n## ").next().unwrap().trim_end()
 }
 
@@ -88,12 +103,17 @@ fn four_types_filled_from_the_books() {
     let scratch = shop();
     let (path, task) = written(&scratch, &["--type", "task"]);
     assert_eq!(path, ".claude/branches/feat-login/handoffs/task-2026-01-29.md");
-    let front = format!("---\ntype: task\ntimestamp: {NOW}\nbranch: feat/login\nsession: \"{SESSION}\"\nstatus: open\n---\n\n# Task: /build the login form\n");
+    let front = format!(
+        "---\ntype: task\ntimestamp: {NOW}\nbranch: feat/login\nsession: \"{SESSION}\"\nstatus: open\n---\n\n# Task: /build the login form\n"
+    );
     assert!(task.starts_with(&front), "{task}");
     let done = section(&task, "Done");
     assert!(done.starts_with("- [x] The model\n- commit "), "{done}");
     assert!(done.contains(" Add the model\n") && !done.contains("Start"), "{done}");
-    assert!(done.contains("- agent a1 (task not known), completed: - **[S1]** No rate limit"), "{done}");
+    assert!(
+        done.contains("- agent a1 (task not known), completed: - **[S1]** No rate limit"),
+        "{done}"
+    );
     let open = section(&task, "Open");
     for line in [
         "- [ ] The form (in progress)\n- [ ] Docs\n",
@@ -110,15 +130,26 @@ fn four_types_filled_from_the_books() {
     let (_, triage) = written(&scratch, &["--type", "triage", "--title", "What the audit found"]);
     assert!(triage.contains("\n# What the audit found\n"), "{triage}");
     let findings = section(&triage, "Findings");
-    assert!(findings.contains("- S1 No rate limit in src/login.rs:42") && findings.contains("- error, escalated: permission"), "{findings}");
+    assert!(
+        findings.contains("- S1 No rate limit in src/login.rs:42")
+            && findings.contains("- error, escalated: permission"),
+        "{findings}"
+    );
     let (_, session) = written(&scratch, &["--type", "session", "--note", "Deployed by hand"]);
     assert_eq!(section(&session, "Notes"), "- Deployed by hand");
     let about = section(&session, "Session");
-    assert!(about.contains("2 agents (1 completed, 0 failed), 1 error (0 recovered), 0 compactions"), "{about}");
-    let blocked = ["--type", "blocked", "--note", "No key: password=hunter2hunter2", "--next", "Ask for one"];
+    assert!(
+        about.contains("2 agents (1 completed, 0 failed), 1 error (0 recovered), 0 compactions"),
+        "{about}"
+    );
+    let blocked =
+        ["--type", "blocked", "--note", "No key: password=hunter2hunter2", "--next", "Ask for one"];
     let (_, blocked) = written(&scratch, &blocked);
     assert!(blocked.contains("\nstatus: blocked\n") && !blocked.contains("hunter2"), "{blocked}");
-    assert!(section(&blocked, "Blocked by").contains("- error, escalated: permission WebFetch"), "{blocked}");
+    assert!(
+        section(&blocked, "Blocked by").contains("- error, escalated: permission WebFetch"),
+        "{blocked}"
+    );
     assert_eq!(section(&blocked, "Next step"), "Ask for one");
     assert_eq!(
         state(&scratch)["handoff"],
@@ -135,7 +166,8 @@ fn numbered_and_never_overwritten() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("task-2026-01-29.md"), "written by hand").unwrap();
     // Its count was lost; all files count.
-    let said: Value = serde_json::from_str(&good(handoff(&scratch, &["--type", "task", "--json"]))).unwrap();
+    let said: Value =
+        serde_json::from_str(&good(handoff(&scratch, &["--type", "task", "--json"]))).unwrap();
     assert_eq!(
         said,
         json!({"file": ".claude/branches/feat-login/handoffs/task-2026-01-29-2.md", "type": "task",
@@ -153,7 +185,8 @@ fn numbered_and_never_overwritten() {
         .map(|child| good(support::finish(child, b"")).lines().next().unwrap().to_owned())
         .collect();
     assert_eq!(paths.len(), 12, "{paths:?}");
-    let texts: String = paths.iter().map(|path| fs::read_to_string(scratch.root().join(path)).unwrap()).collect();
+    let texts: String =
+        paths.iter().map(|path| fs::read_to_string(scratch.root().join(path)).unwrap()).collect();
     for n in 0..12 {
         assert_eq!(texts.matches(&format!("\n# Number {n}\n")).count(), 1, "{n}");
     }
@@ -181,7 +214,10 @@ fn refused_with_reasons() {
     assert!(run.stderr.contains("handoffs"), "{}", run.stderr);
     assert_eq!(state(&scratch).get("handoff"), None);
     let (code, lines) = validate(&scratch, &[]);
-    assert_eq!((code, lines[0].as_str()), (1, ".claude/branches/feat-login/handoffs: must be a folder"));
+    assert_eq!(
+        (code, lines[0].as_str()),
+        (1, ".claude/branches/feat-login/handoffs: must be a folder")
+    );
 }
 
 #[test]
@@ -210,11 +246,18 @@ hand-offs   1: .claude/branches/feat-login/handoffs/session-2026-01-29.md
 next        Go on with: The form
 ";
     assert_eq!(page.trim_end(), wanted.trim_end());
-    let shown: Value = serde_json::from_str(&good(scratch.run(&["branch", "show", "--json"], b""))).unwrap();
+    let shown: Value =
+        serde_json::from_str(&good(scratch.run(&["branch", "show", "--json"], b""))).unwrap();
     assert_eq!(shown["todos"].as_array().unwrap().len(), 3);
-    assert_eq!(shown["stats"], json!({"total_spawned": 2, "completed": 1, "failed": 0, "stuck": 1}));
+    assert_eq!(
+        shown["stats"],
+        json!({"total_spawned": 2, "completed": 1, "failed": 0, "stuck": 1})
+    );
     assert_eq!(shown["agents"][1]["silent_seconds"], 720);
-    assert_eq!(shown["handoffs"], json!([".claude/branches/feat-login/handoffs/session-2026-01-29.md"]));
+    assert_eq!(
+        shown["handoffs"],
+        json!([".claude/branches/feat-login/handoffs/session-2026-01-29.md"])
+    );
     // A branch that has nothing, and a project without books.
     let empty = good(scratch.run(&["branch", "show", "--branch", "elsewhere"], b""));
     assert!(empty.contains("loop        none\nagents      none\nhand-offs   none\n"), "{empty}");
@@ -228,7 +271,8 @@ next        Go on with: The form
 #[test]
 fn nothing_that_a_terminal_obeys_gets_through() {
     let scratch = shop();
-    fs::write(scratch.root().join(".claude/plans/feat-login.md"), "# \u{1b}[31mRed\u{1b}[0m\n").unwrap();
+    fs::write(scratch.root().join(".claude/plans/feat-login.md"), "# \u{1b}[31mRed\u{1b}[0m\n")
+        .unwrap();
     for args in [&["branch", "show"][..], &["branch", "plan"]] {
         let page = good(scratch.run(args, b""));
         assert!(!page.contains('\u{1b}'), "{page:?}");

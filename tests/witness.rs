@@ -81,7 +81,9 @@ impl Shop {
         let reply = self.send_as(session, "SessionStart", json!({"source": source}));
         let text = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
         let lines = text.lines().skip_while(|line| !line.contains(" stuck, "));
-        let lines: Vec<&str> = lines.take_while(|line| line.contains(" stuck, ") || line.starts_with("  - ")).collect();
+        let lines: Vec<&str> = lines
+            .take_while(|line| line.contains(" stuck, ") || line.starts_with("  - "))
+            .collect();
         lines.join("\n")
     }
 
@@ -123,10 +125,18 @@ fn who_works_is_not_stuck_and_who_is_silent_is() {
             "  - silent (general-purpose): task not known, for 6m 00s, silent 6m 00s",
         ]
     );
-    assert_eq!((shop.entry("busy")["status"].as_str(), shop.entry("silent")["status"].as_str()), (Some("running"), Some("stuck")));
+    assert_eq!(
+        (shop.entry("busy")["status"].as_str(), shop.entry("silent")["status"].as_str()),
+        (Some("running"), Some("stuck"))
+    );
     assert_eq!(shop.counts(), [2, 0, 0, 1]);
     let listed = good(shop.run(&["agents", "stuck"]));
-    assert!(listed.starts_with("silent  running") && !listed.contains("busy") && listed.contains("agents nudge ID"), "{listed}");
+    assert!(
+        listed.starts_with("silent  running")
+            && !listed.contains("busy")
+            && listed.contains("agents nudge ID"),
+        "{listed}"
+    );
     let view = good(shop.run(&["branch", "show"]));
     assert!(view.contains("2 spawned: 0 completed, 0 failed, 2 running (1 stuck)\n"), "{view}");
     assert!(view.contains("silent  stuck    general-purpose  for 6m 00s, silent 6m 00s"), "{view}");
@@ -138,7 +148,11 @@ fn who_works_is_not_stuck_and_who_is_silent_is() {
         let call = json!({"agent_id": "silent", "agent_type": "general-purpose", "tool_name": "Read",
             "tool_use_id": "t", "tool_input": {"file_path": "x"}, "tool_response": {}, "error": "no"});
         shop.at(minute, 0).send(name, call);
-        assert_eq!((shop.entry("silent")["status"].as_str(), shop.counts()[3]), (Some("running"), 0), "{name}");
+        assert_eq!(
+            (shop.entry("silent")["status"].as_str(), shop.counts()[3]),
+            (Some("running"), 0),
+            "{name}"
+        );
         shop.writes("busy", minute + 4, 0);
         assert_eq!(shop.at(minute + 4, 59).heard("other", "startup"), "");
         shop.writes("busy", minute + 5, 0);
@@ -149,7 +163,10 @@ fn who_works_is_not_stuck_and_who_is_silent_is() {
     // It finishes after all.
     shop.at(58, 0).stops("silent", "  It took\nlong.  ");
     let entry = shop.entry("silent");
-    assert_eq!((&entry["status"], &entry["result"], &entry["completed_at"]), (&json!("completed"), &json!("It took long."), &json!("2026-01-29T10:58:00Z")));
+    assert_eq!(
+        (&entry["status"], &entry["result"], &entry["completed_at"]),
+        (&json!("completed"), &json!("It took long."), &json!("2026-01-29T10:58:00Z"))
+    );
     assert_eq!(shop.counts(), [2, 1, 0, 0]);
     shop.stops("silent", "again");
     assert_eq!(shop.counts(), [2, 1, 0, 0]);
@@ -157,7 +174,10 @@ fn who_works_is_not_stuck_and_who_is_silent_is() {
     assert_eq!(shop.heard("other", "startup"), "");
     // A turn ends and the client does not list the other one: it is lost, and that is no success.
     shop.send("Stop", json!({"background_tasks": [], "last_assistant_message": "x"}));
-    assert_eq!((shop.entry("busy")["status"].as_str(), shop.entry("busy")["result"].as_str()), (Some("failed"), Some("lost")));
+    assert_eq!(
+        (shop.entry("busy")["status"].as_str(), shop.entry("busy")["result"].as_str()),
+        (Some("failed"), Some("lost"))
+    );
     assert_eq!(shop.counts(), [2, 1, 1, 0]);
     // One that was resumed runs again, and is counted when it ends.
     shop.at(59, 0).starts("busy");
@@ -177,7 +197,10 @@ fn every_end_is_written_down() {
     shop.send("SubagentStop", json!({"agent_id": "quiet", "agent_type": "general-purpose"}));
     shop.send("StopFailure", json!({"agent_id": "api", "error": "overloaded", "last_assistant_message": "API Error: Overloaded"}));
     assert_eq!(shop.counts(), [5, 1, 2, 0]);
-    assert_eq!((shop.entry("quiet")["result"].as_str(), shop.entry("api")["result"].as_str()), (Some("interrupted"), Some("API Error: Overloaded")));
+    assert_eq!(
+        (shop.entry("quiet")["result"].as_str(), shop.entry("api")["result"].as_str()),
+        (Some("interrupted"), Some("API Error: Overloaded"))
+    );
     // The session ends with two of them; the book stays.
     shop.at(1, 0).send("SessionEnd", json!({"reason": "other"}));
     assert_eq!(shop.counts(), [5, 1, 4, 0]);
@@ -192,7 +215,10 @@ fn every_end_is_written_down() {
         "completed_at": null, "result": null, "nudge_count": 0, "last_nudge": null, "session_id": "gone"}));
     fs::write(shop.scratch.root().join(BOOK), book.to_string()).unwrap();
     shop.send_as("second", "SessionStart", json!({"source": "compact"}));
-    assert_eq!((shop.entry("ghost")["status"].as_str(), shop.entry("later")["status"].as_str()), (Some("failed"), Some("running")));
+    assert_eq!(
+        (shop.entry("ghost")["status"].as_str(), shop.entry("later")["status"].as_str()),
+        (Some("failed"), Some("running"))
+    );
     assert_eq!(validate(&shop.scratch, &[]).0, 0);
 }
 
@@ -202,7 +228,8 @@ fn what_it_was_called_for_is_filled_in_when_it_is_certain() {
     let call = |id: &str, what: &str| json!({"tool_name": "Agent", "tool_use_id": id, "tool_input": {"description": what, "prompt": "p"}});
     let answer = |id: &str, what: &str, agent: &str| {
         let mut answer = call(id, what);
-        answer["tool_response"] = json!({"status": "async_launched", "agentId": agent, "agentType": "general-purpose"});
+        answer["tool_response"] =
+            json!({"status": "async_launched", "agentId": agent, "agentType": "general-purpose"});
         answer
     };
     // The answer comes after the start, before it, and after the end.
@@ -237,7 +264,10 @@ fn nudges_are_counted_over_all_runs_and_told_once() {
     shop.starts("a");
     good(shop.at(6, 0).run(&["agents", "nudge", "a", "--message", "How far are you?"]));
     let entry = shop.entry("a");
-    assert_eq!((&entry["nudge_count"], &entry["last_nudge"]), (&json!(1), &json!("2026-01-29T10:06:00Z")));
+    assert_eq!(
+        (&entry["nudge_count"], &entry["last_nudge"]),
+        (&json!(1), &json!("2026-01-29T10:06:00Z"))
+    );
     let heard = shop.at(7, 0).heard("other", "startup");
     assert!(heard.ends_with("for 7m 00s, silent 7m 00s, nudged 1 time"), "{heard}");
     let call = || {
@@ -260,8 +290,12 @@ fn nudges_are_counted_over_all_runs_and_told_once() {
 fn the_threshold_is_a_setting() {
     let mut shop = Shop::new();
     shop.starts("a");
-    fs::write(shop.scratch.root().join(".claude/hookkeeper.json"), "{\"stuck_after_minutes\": 30}").unwrap();
+    fs::write(shop.scratch.root().join(".claude/hookkeeper.json"), "{\"stuck_after_minutes\": 30}")
+        .unwrap();
     assert_eq!(shop.at(30, 0).heard("other", "startup"), "");
     let heard = shop.at(30, 1).heard("other", "startup");
-    assert!(heard.starts_with("- 1 agent stuck, running and silent for more than 30 minutes"), "{heard}");
+    assert!(
+        heard.starts_with("- 1 agent stuck, running and silent for more than 30 minutes"),
+        "{heard}"
+    );
 }

@@ -1,5 +1,4 @@
 //! The plan of a branch: a file in `.claude/plans`, which people and models write and git tracks.
-#![expect(clippy::disallowed_methods, reason = "facts read what others wrote, and write nothing")]
 
 use std::path::Path;
 

@@ -77,12 +77,12 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     desk::agent_seen(event, &mut live, &mut witness, context);
     if let Some(id) = event.agent_id.as_deref()
         && let Some(agent) = live.agent_mut(id)
+        && agent.task.is_none()
+        && snapshot.side_files.contains_key(id)
     {
-        if agent.task.is_none() && snapshot.side_files.contains_key(id) {
-            subagent_stop::identify(agent, snapshot, context);
-            news.push(format!("agent {id} is known"));
-            witness.know([&*agent]);
-        }
+        subagent_stop::identify(agent, snapshot, context);
+        news.push(format!("agent {id} is known"));
+        witness.know([&*agent]);
     }
     if let Some(note) = desk::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
