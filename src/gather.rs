@@ -4,12 +4,12 @@ mod branches;
 
 use serde::de::DeserializeOwned;
 
+use crate::books::agent_book::AgentBook;
 use crate::books::backup::Kept;
 use crate::books::clip;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
 use crate::books::result::AgentResult;
-use crate::books::tracked::AgentBook;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};

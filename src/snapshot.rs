@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use crate::books::active::Active;
+use crate::books::agent_book::AgentBook;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
@@ -18,7 +19,6 @@ use crate::books::result::AgentResult;
 use crate::books::saved::{Plan as PlanFile, Todo};
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
-use crate::books::tracked::AgentBook;
 use crate::event::Event;
 use crate::facts::git::Git;
 use crate::facts::secrets::Redactor;

@@ -185,10 +185,8 @@ fn a_compaction_keeps_the_loop_and_the_hand_offs_and_gives_all_of_it_back() {
     ];
     let mut rest = heard.as_str();
     for part in wanted {
-        let at = rest
-            .find(part)
-            .unwrap_or_else(|| panic!("{part:?} is missing or too early in {heard}"));
-        rest = &rest[at + part.len()..];
+        let found = rest.split_once(part);
+        rest = found.unwrap_or_else(|| panic!("{part:?} is missing or too early in {heard}")).1;
     }
     assert_eq!(state(&scratch, "feat-login")["loop"]["iteration"], 1);
     // The backup has it, too.

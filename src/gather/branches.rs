@@ -1,8 +1,8 @@
 //! Which branch is checked out, and what its folder has.
 
 use super::{Moment, json};
+use crate::books::agent_book::AgentBook;
 use crate::books::branch::BranchState;
-use crate::books::tracked::AgentBook;
 use crate::error::Result;
 use crate::facts::git;
 use crate::id::BranchKey;

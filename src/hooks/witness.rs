@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use crate::books::agent::Agent;
+use crate::books::agent_book::AgentBook;
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
-use crate::books::tracked::{AgentBook, Tracked};
+use crate::books::tracked::Tracked;
 use crate::facts::side_file;
 use crate::plan::{Change, Plan};
 use crate::snapshot::{Ask, Context, Snapshot};

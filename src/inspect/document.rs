@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::books::active::Active;
+use crate::books::agent_book::AgentBook;
 use crate::books::backup::Backup;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
@@ -14,7 +15,6 @@ use crate::books::notices::Notices;
 use crate::books::queue::Queue;
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
-use crate::books::tracked::AgentBook;
 use crate::error::{Error, Result};
 use crate::gather::{agent_result, json, live_record};
 use crate::id::FileStem;

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::books::agent_book::AgentBook;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::live::Live;
 use crate::books::metrics::Metrics;
 use crate::books::settings::Settings;
-use crate::books::tracked::AgentBook;
 use crate::error::{Error, Result};
 use crate::id::BranchKey;
 use crate::json::Object;

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use anyhow::bail;
 
+use crate::books::agent_book::AgentBook;
 use crate::books::branch::BranchState;
 use crate::books::errors::{ESCALATED, Errors, PENDING};
 use crate::books::handoff::Standing;
 use crate::books::live::Live;
 use crate::books::queue::Queue;
 use crate::books::saved::Todo;
-use crate::books::tracked::{AgentBook, Stats};
+use crate::books::tracked::Stats;
 use crate::cli::Project;
 use crate::cli::agents::stuck;
 use crate::facts::{git, plans, todos};
