@@ -4,7 +4,6 @@ mod branches;
 
 use serde::de::DeserializeOwned;
 
-use crate::books::agent_book::AgentBook;
 use crate::books::backup::Kept;
 use crate::books::clip;
 use crate::books::live::{Client, Live};
@@ -13,8 +12,7 @@ use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, files, plans, side_file, todos, transcript};
-use crate::id::BranchKey;
+use crate::facts::{client, files, side_file, todos, transcript};
 use crate::json::Object;
 use crate::process::Process;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -69,28 +67,8 @@ pub fn answer(
         Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
         Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
-        Ask::Branch => {
-            let driven = snapshot.own(event).and_then(|live| live.loop_branch.clone());
-            snapshot.branch = branches::state(store, driven.as_deref(), context)?;
-        }
-        // Where no branch has anything, nobody asks git.
-        Ask::Here if store.has_branches()? => {
-            let key = branches::here(snapshot, store, context, moment)?.key;
-            snapshot.here_state = store.load(&Doc::Branch(key), json)?;
-        }
-        Ask::Here => {}
-        Ask::AgentsHere => branches::agents_here(snapshot, store, context, moment)?,
-        Ask::AgentsOf(folder) => {
-            if let Some(key) = BranchKey::known(folder)
-                && !snapshot.agent_books.contains_key(folder)
-            {
-                let book = store.load(&Doc::BranchAgents(key), AgentBook::parse)?;
-                snapshot.agent_books.insert(folder.clone(), book.unwrap_or_default());
-            }
-        }
-        Ask::PlanHere => {
-            let key = branches::here(snapshot, store, context, moment)?.key;
-            snapshot.plan_here = plans::find(context.root.as_ref(), key.as_str(), &context.redact);
+        Ask::Branch | Ask::Here | Ask::AgentsHere | Ask::AgentsOf(_) | Ask::PlanHere => {
+            branches::answer(&ask, snapshot, event, store, context, moment)?;
         }
         Ask::Todos(path) => snapshot.todos = todos::read(path),
         Ask::Written { agent_id, path } => {

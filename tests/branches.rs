@@ -228,6 +228,84 @@ fn todos_and_workflow_are_given_back_to_their_session_and_what_continues_it() {
 }
 
 #[test]
+fn two_compactions_at_once_in_one_checkout_give_each_its_own() {
+    let scratch = shop("main");
+    start(&scratch, "other", "startup");
+    for (session, what) in [(SESSION, "Mine"), ("other", "Theirs")] {
+        prompt(&scratch, session, &format!("/build {what}"));
+        let todos = json!({"todos": [todo(what, "pending")]});
+        write(&transcript(&scratch, session), lines(&[("TodoWrite", todos, json!({}))]));
+        compact(&scratch, session);
+    }
+    for (session, own, others) in [(SESSION, "Mine", "Theirs"), ("other", "Theirs", "Mine")] {
+        let heard = start(&scratch, session, "compact");
+        let wanted = format!(
+            "  - workflow: /build {own} (executing)\n  - todos: 1 pending, 0 completed\n    - {own}\n"
+        );
+        assert!(heard.contains(&wanted) && !heard.contains(others), "{heard}");
+    }
+}
+
+#[test]
+fn a_command_is_remembered_when_its_session_goes_on() {
+    let scratch = shop("main");
+    prompt(&scratch, SESSION, "/build login");
+    compact(&scratch, SESSION);
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    start(&scratch, SESSION, "resume");
+    compact(&scratch, SESSION);
+    assert_eq!(state(&scratch, "main")["workflow"]["active"], "build");
+    compact(&scratch, "another");
+    assert_eq!(state(&scratch, "main")["workflow"]["active"], "");
+}
+
+#[test]
+fn what_somebody_planted_is_left_and_the_session_goes_on() {
+    for planted in
+        ["branches", "branches/main", "branches/main/state.json", "branches/main/agents.json"]
+    {
+        let scratch = shop("main");
+        let (target, link) =
+            (scratch.home().join("target"), scratch.root().join(".claude").join(planted));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        match planted.ends_with(".json") {
+            true => write(&target, "{\"branch\": \"main\"}"),
+            false => fs::create_dir_all(&target).unwrap(),
+        }
+        symlink(&target, &link).unwrap();
+        scratch.hook(&event(
+            SESSION,
+            "SubagentStart",
+            json!({"agent_id": "a1", "agent_type": "x"}),
+        ));
+        compact(&scratch, SESSION);
+        start(&scratch, SESSION, "compact");
+        scratch.hook(&event(
+            SESSION,
+            "SubagentStop",
+            json!({"agent_id": "a1", "agent_type": "x", "last_assistant_message": "x"}),
+        ));
+        assert!(link.is_symlink(), "{planted}");
+        match planted.ends_with(".json") {
+            true => assert_eq!(fs::read_to_string(&target).unwrap(), "{\"branch\": \"main\"}"),
+            false => assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "{planted}"),
+        }
+        let live = scratch.doc(&format!("session/live/{SESSION}.json"));
+        assert_eq!(
+            (&live["agents_spawned"], &live["agents_completed"]),
+            (&json!(1), &json!(1)),
+            "{planted}"
+        );
+        let notices = scratch.doc("notices.json").to_string();
+        assert!(notices.contains(planted), "{planted}: {notices}");
+        let run = scratch.run(&["branch", "handoff", "--type", "task"], b"");
+        assert_eq!(run.code, Some(1), "{planted}");
+        let (code, lines) = validate(&scratch, &[]);
+        assert_eq!(code, 1, "{planted}: {lines:?}");
+    }
+}
+
+#[test]
 fn todos_are_what_was_written_last() {
     let scratch = shop("main");
     let list = |names: &[&str]| json!({"todos": names.iter().map(|n| todo(n, "pending")).collect::<Vec<_>>()});

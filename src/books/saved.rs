@@ -137,6 +137,7 @@ impl BranchState {
         todos: &[Todo],
         redact: &Redactor,
     ) {
+        let same = self.session.as_deref() == Some(session_id);
         self.session = Some(session_id.to_owned());
         let before = self.workflow.take().unwrap_or_default();
         let idle = || Workflow {
@@ -145,7 +146,9 @@ impl BranchState {
             args: Some(String::new()),
             extra: Extra::new(),
         };
-        let now = workflow.cloned().unwrap_or_else(idle);
+        // A session that was closed and goes on has forgotten its last command.
+        let saved = same.then(|| before.clone()).filter(|saved| saved.spelled().is_some());
+        let now = workflow.cloned().or(saved).unwrap_or_else(idle);
         self.workflow = Some(Workflow { extra: before.extra, ..now });
         let before = self.plan.take().unwrap_or_default();
         self.plan = Some(Plan { extra: before.extra, ..plan.unwrap_or_default() });

@@ -11,7 +11,7 @@ use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time;
 
-use super::witness;
+use super::{desk, witness};
 
 const TODOS: usize = 25;
 const STUCK: usize = 10;
@@ -29,6 +29,14 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     if let Some(live) = snapshot.own(event) {
         asks.extend(witness::asks(&live.agents, context));
     }
+    // Another session was compacted in the meantime, and its state is here now.
+    let replaced = snapshot.here_state.as_ref().is_some_and(|state| {
+        desk::source(event) == "compact" && state.session.as_ref() != Some(&event.session_id)
+    });
+    if replaced {
+        asks.push(Ask::PlanHere);
+        asks.extend(event.text("transcript_path").map(|path| Ask::Todos(path.into())));
+    }
     if snapshot.has(&Ask::AllLive) {
         asks.extend(witness::asks_for_life(snapshot.lives.values(), context));
     }
@@ -37,13 +45,22 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
 
 /// Where the session stood, if these books are its own or those of the session that it goes on
 /// from. After a compaction with the plan's first lines.
-pub fn recovered(source: &str, live: &Live, snapshot: &Snapshot) -> Vec<String> {
-    let (Some(here), Some(state)) = (&snapshot.here, &snapshot.here_state) else {
+pub fn recovered(source: &str, live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
+    let (Some(here), Some(saved)) = (&snapshot.here, &snapshot.here_state) else {
         return Vec::new();
     };
-    if !continues(live, state) {
-        return Vec::new();
-    }
+    let state = match continues(live, saved) {
+        true => saved.clone(),
+        // It is put together again from where it came from.
+        false if snapshot.has(&Ask::PlanHere) => {
+            let mut state = BranchState::default();
+            let (workflow, plan) = (live.workflow.as_ref(), snapshot.plan_here.clone());
+            state.save(&live.session_id, workflow, plan, &snapshot.todos, &context.redact);
+            state.compacted_at = Some(context.spelled());
+            state
+        }
+        false => return Vec::new(),
+    };
     let mut lines = Vec::new();
     let workflow = state.workflow.as_ref().and_then(workflow);
     lines.extend(workflow);

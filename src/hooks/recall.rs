@@ -28,7 +28,7 @@ pub fn at_start(
     if matches!(source, "compact" | "resume" | "fork") {
         lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
     }
-    lines.extend(branch_recall::recovered(source, live, snapshot));
+    lines.extend(branch_recall::recovered(source, live, snapshot, context));
     lines.extend(branch_loop(snapshot));
     lines.extend(branch_recall::stuck(stuck, context));
     lines.extend(branch_recall::handoffs(snapshot));
