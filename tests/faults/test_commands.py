@@ -162,7 +162,7 @@ def nothing_lost(stage, checks, what):
     checks.that(whole, f"{what}: hookkeeper.json is neither old nor new")
     checks.that(options.stat().st_mode & 0o777 == 0o640, f"{what}: hookkeeper.json has mode {options.stat().st_mode & 0o777:o}")
     beside = sorted(path.name for path in project.claude.iterdir())
-    checks.that(beside == ["hookkeeper.json", "state"], f"{what}: beside the books: {beside}")
+    checks.that(beside == ["branches", "hookkeeper.json", "state"], f"{what}: beside the books: {beside}")
     sound(stage, checks, what)
 
 
