@@ -1,12 +1,13 @@
 //! Fetches what a hook asks for: documents from the store, facts from the world.
 
+mod branches;
+
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 
 use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
-use crate::books::branch::BranchState;
 use crate::books::clip;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
@@ -14,8 +15,7 @@ use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, files, side_file, transcript};
-use crate::id::BranchKey;
+use crate::facts::{client, files, side_file, todos, transcript};
 use crate::json::Object;
 use crate::process::Process;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -70,9 +70,13 @@ pub fn answer(
         Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
         Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
-        Ask::Branch => {
-            let driven = snapshot.own(event).and_then(|live| live.loop_branch.clone());
-            snapshot.branch = branch(store, driven.as_deref(), context)?;
+        Ask::Branch | Ask::Here | Ask::AgentsHere | Ask::AgentsOf(_) | Ask::PlanHere => {
+            branches::answer(&ask, snapshot, event, store, context, moment)?;
+        }
+        Ask::Todos(path) => snapshot.todos = todos::read(path),
+        Ask::Written { agent_id, path } => {
+            let written = files::modified(path).map(|then| (agent_id.clone(), then));
+            snapshot.written.extend(written);
         }
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
@@ -122,24 +126,6 @@ pub fn answer(
     }
     snapshot.asked.push(ask);
     Ok(())
-}
-
-/// A branch's state: of the folder that is named, else of the branch that is checked out. Where no
-/// branch has a state, nobody asks git.
-fn branch(
-    store: &mut Store,
-    named: Option<&str>,
-    context: &Context,
-) -> Result<Option<(BranchKey, BranchState)>> {
-    if !store.has_branches()? {
-        return Ok(None);
-    }
-    let key = match named.and_then(BranchKey::known) {
-        Some(key) => key,
-        None => store.branch_key(&git::branch_name(&git::read(context.root.as_ref())))?,
-    };
-    let state = store.load(&Doc::Branch(key.clone()), json)?;
-    Ok(state.map(|state| (key, state)))
 }
 
 /// The live records and their copies, for a command that changes them.

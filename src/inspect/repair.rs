@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::document::Documents;
 use super::place::{self, Place};
-use super::{Note, Report, SETTINGS, UNREADABLE, lines, problems};
+use super::{BESIDE, Note, Report, SETTINGS, UNREADABLE, lines, problems};
 use crate::books::metrics::Metrics;
 use crate::books::plural;
 use crate::error::Result;
@@ -60,6 +60,9 @@ fn is_out_of_reach(report: &Report, file: &str) -> bool {
 
 /// Keeps what is good of a file that is a list of documents; moves any other file away.
 fn mend(store: &mut Store, view: &View, documents: &Documents, file: &str) -> Result<String> {
+    if let Some(path) = file.strip_prefix(BESIDE) {
+        return Ok(format!("moved to quarantine/{}", store.put_beside_in_quarantine(path)?));
+    }
     let bytes = view.read(file).ok().flatten().unwrap_or_default();
     let kept = match place::of(file) {
         Place::Lines(schema) => Some(good_lines(documents, schema, file, &bytes)),

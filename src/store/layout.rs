@@ -3,6 +3,11 @@
 use crate::books::autonomous;
 use crate::id::{BranchKey, FileStem};
 
+/// What belongs to branches, below `.claude`.
+pub const BRANCHES: &str = "branches";
+pub const BRANCH_STATE: &str = "state.json";
+pub const BRANCH_AGENTS: &str = "agents.json";
+
 /// Directories of ours, as path segments below `.claude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -10,6 +15,7 @@ pub enum Room {
     Claude,
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
+    Handoffs(BranchKey),
     State,
     Session,
     Live,
@@ -29,13 +35,14 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Claude | Self::Branch(_))
+        matches!(self, Self::Claude | Self::Branch(_) | Self::Handoffs(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
     pub fn segments(&self) -> Vec<&str> {
         let fixed: &[&str] = match self {
-            Self::Branch(key) => return vec!["branches", key.as_str()],
+            Self::Branch(key) => return vec![BRANCHES, key.as_str()],
+            Self::Handoffs(key) => return vec![BRANCHES, key.as_str(), "handoffs"],
             Self::Claude | Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
@@ -76,6 +83,7 @@ pub enum Doc {
     /// The same, as we saw it last.
     Watched,
     Branch(BranchKey),
+    BranchAgents(BranchKey),
 }
 
 impl Doc {
@@ -103,7 +111,7 @@ impl Doc {
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
             Self::Autonomous => Room::Claude,
-            Self::Branch(key) => Room::Branch(key.clone()),
+            Self::Branch(key) | Self::BranchAgents(key) => Room::Branch(key.clone()),
         }
     }
 
@@ -123,7 +131,8 @@ impl Doc {
             Self::Notices => "notices.json".into(),
             Self::Autonomous => "autonomous-loop.json".into(),
             Self::Watched => "autonomous.json".into(),
-            Self::Branch(_) => "state.json".into(),
+            Self::Branch(_) => BRANCH_STATE.into(),
+            Self::BranchAgents(_) => BRANCH_AGENTS.into(),
         }
     }
 
@@ -149,6 +158,8 @@ impl Doc {
             Self::Queue | Self::Autonomous | Self::Branch(_) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
+            // See `is_ordered`.
+            Self::BranchAgents(_) => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
             Self::Errors | Self::Notices | Self::Watched => false,
@@ -160,8 +171,22 @@ impl Doc {
         if *self == Self::Autonomous { autonomous::VERSION } else { 1 }
     }
 
+    /// Documents that outlive their session, but lose little with the last few seconds: they are not
+    /// synced. They take their place by rename, and then ext4 and btrfs write the new file's data
+    /// before its name, so that a power cut leaves the old document or the new one.
+    pub fn is_ordered(&self) -> bool {
+        matches!(self, Self::BranchAgents(_))
+    }
+
     /// Documents that models write too, not atomically: never moved away by a hook.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Queue | Self::LoopState | Self::Autonomous | Self::Branch(_))
+        matches!(
+            self,
+            Self::Queue
+                | Self::LoopState
+                | Self::Autonomous
+                | Self::Branch(_)
+                | Self::BranchAgents(_)
+        )
     }
 }

@@ -20,6 +20,7 @@
 //! 7. **Log** one line, let go of the lock by exiting.
 
 mod archive;
+pub mod branches;
 pub mod dir;
 pub mod exclude;
 pub mod home;
@@ -42,7 +43,6 @@ use std::path::Path;
 
 use crate::books::settings::{Durability, Settings};
 use crate::error::{Error, Result};
-use crate::id::BranchKey;
 use crate::json::Object;
 use crate::plan::Change;
 use crate::time::Time;
@@ -147,23 +147,6 @@ impl Store {
         }
     }
 
-    pub fn has_branches(&self) -> Result<bool> {
-        Ok(self.claude.sub("branches")?.is_some())
-    }
-
-    /// The folder of a branch: its own name, or, where another branch has it, one with a digest.
-    pub fn branch_key(&mut self, branch: &str) -> Result<BranchKey> {
-        let key = BranchKey::of(branch);
-        if !self.find_room(Room::Branch(key.clone()))? {
-            return Ok(key);
-        }
-        let bytes = self.room(Room::Branch(key.clone()))?.read("state.json")?.unwrap_or_default();
-        let owner = Object::parse(&bytes).ok().and_then(|state| state.text("branch"));
-        // The seed's own files may have the folder's name there.
-        let own = owner.is_none_or(|owner| owner == branch || owner == key.as_str());
-        Ok(if own { key } else { BranchKey::beside(branch) })
-    }
-
     /// Our own settings as they are; `None` if there are none.
     pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
         self.claude.read(home::SETTINGS)
@@ -221,7 +204,10 @@ impl Store {
         self.state.create(NEW, bytes, sync)?;
         let full = self.settings.durability == Durability::Full;
         let room = self.room(doc.room())?;
-        let renamed = self.state.replace(NEW, room, &doc.file());
+        let renamed = match doc.is_ordered() && !sync {
+            true => self.state.rename(NEW, room, &doc.file()),
+            false => self.state.replace(NEW, room, &doc.file()),
+        };
         if renamed.is_err() {
             let _ = self.state.remove(NEW);
         } else if full {

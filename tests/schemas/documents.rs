@@ -119,7 +119,7 @@ fn documents(from: &str, path: &str, bytes: &[u8]) -> Vec<Document> {
     let place = match path.strip_prefix("state/") {
         Some(path) => place::of(path),
         None if path == "hookkeeper.json" => Place::Document("settings"),
-        None => Place::Foreign,
+        None => place::beside(path),
     };
     let document = |schema, bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
