@@ -22,11 +22,6 @@ impl<'a> Object<'a> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|&(_, raw)| raw)
     }
 
-    /// Every key with its raw value, in their order.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(key, raw)| (key.as_ref(), *raw))
-    }
-
     pub fn text(&self, key: &str) -> Option<String> {
         text(self.raw(key)?)
     }

@@ -5,7 +5,11 @@
 //! It is rewritten whenever an agent starts or ends, and only one of a hundred entries is changed
 //! then. So those of finished agents stay what they are: raw text, one line each.
 
-use memchr::memmem;
+use std::fmt;
+use std::rc::Rc;
+
+use memchr::memmem::Finder;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::agent::Agent;
@@ -13,7 +17,6 @@ use super::result::AgentResult;
 use super::tracked::{COMPLETED, FAILED, RUNNING, STUCK, Stats, Tracked};
 use super::{clip, plural};
 use crate::json::Object;
-use crate::time;
 
 /// Finished agents that are kept. Those that run are never dropped.
 const FINISHED: usize = 100;
@@ -33,7 +36,7 @@ pub struct AgentBook {
 #[derive(Clone, Debug, PartialEq)]
 enum Slot {
     Open(Box<Tracked>),
-    Raw(String),
+    Raw(Rc<str>),
 }
 
 impl AgentBook {
@@ -42,20 +45,7 @@ impl AgentBook {
         if bytes.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace()) {
             return Ok(Self::default());
         }
-        let why = |error: serde_json::Error| error.to_string();
-        let mut book = Self::default();
-        for (key, raw) in Object::parse(bytes).map_err(why)?.fields() {
-            match key {
-                "branch" => book.branch = serde_json::from_str(raw.get()).map_err(why)?,
-                "stats" => book.stats = serde_json::from_str(raw.get()).map_err(why)?,
-                "agents" => {
-                    let entries: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(why)?;
-                    book.entries = entries.iter().map(|raw| Slot::read(raw.get())).collect();
-                }
-                _ => book.beside.push((key.to_owned(), raw.get().to_owned())),
-            }
-        }
-        Ok(book)
+        serde_json::from_slice(bytes).map_err(|error| error.to_string())
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -117,29 +107,32 @@ impl AgentBook {
     /// An agent runs. The same start again changes nothing; one that had ended runs again, and is
     /// counted when it ends the next time.
     pub fn start(&mut self, agent: &Agent) {
-        if self.position(&agent.id).is_none() {
-            self.stats.total_spawned += 1;
-            self.push(Tracked::of(&agent.id, &agent.kind, &agent.started));
-        }
-        let again = self.entry(&agent.id).is_some_and(|entry| !entry.is_open());
-        if again && let Some(mut entry) = self.take(&agent.id) {
-            self.uncount(&entry.status);
-            entry.spawned_at.clone_from(&agent.started);
-            entry.spawned_epoch = time::parse(&agent.started).map_or(0, |then| then.timestamp());
-            entry.status = RUNNING.into();
-            (entry.completed_at, entry.result) = (None, None);
-            self.push(entry);
-        }
-        if let Some(entry) = self.entry(&agent.id) {
-            entry.session_id = Some(agent.session_id.clone());
-            entry.know(agent.task.as_ref(), agent.background);
-        }
+        let mut entry = match self.take(&agent.id) {
+            Some(Took { entry, at }) if entry.is_open() => {
+                let mut entry = entry;
+                entry.session_id = Some(agent.session_id.clone());
+                entry.know(agent.task.as_ref(), agent.background);
+                return self.entries.insert(at, Slot::Open(Box::new(entry)));
+            }
+            Some(Took { mut entry, .. }) => {
+                self.uncount(&entry.status);
+                entry.begin(&agent.started);
+                entry
+            }
+            None => {
+                self.stats.total_spawned += 1;
+                Tracked::of(&agent.id, &agent.kind, &agent.started)
+            }
+        };
+        entry.session_id = Some(agent.session_id.clone());
+        entry.know(agent.task.as_ref(), agent.background);
+        self.push(entry);
     }
 
     /// An agent has ended, with these last words. The same end again changes nothing.
     pub fn end(&mut self, result: &AgentResult, words: Option<&str>) {
         let mut entry = match self.take(&result.agent_id) {
-            Some(entry) => entry,
+            Some(Took { entry, .. }) => entry,
             None => {
                 self.stats.total_spawned += 1;
                 Tracked::of(&result.agent_id, &result.kind, &result.started)
@@ -206,8 +199,10 @@ impl AgentBook {
         *count = count.saturating_sub(1);
     }
 
+    /// The newest entry of an agent. Those that run are near the end.
     fn position(&self, id: &str) -> Option<usize> {
-        self.entries.iter().rposition(|entry| entry.is(id))
+        let finder = Finder::new(id);
+        self.entries.iter().rposition(|entry| entry.is(id, &finder))
     }
 
     /// An entry to be changed.
@@ -216,11 +211,12 @@ impl AgentBook {
         self.entries.get_mut(at)?.opened()
     }
 
-    fn take(&mut self, id: &str) -> Option<Tracked> {
-        let entry = self.entry(id)?.clone();
+    /// Takes an entry out, if it can be read.
+    fn take(&mut self, id: &str) -> Option<Took> {
         let at = self.position(id)?;
+        let entry = self.entries.get_mut(at)?.opened()?.clone();
         self.entries.remove(at);
-        Some(entry)
+        Some(Took { entry, at })
     }
 
     fn push(&mut self, entry: Tracked) {
@@ -239,23 +235,68 @@ impl AgentBook {
     }
 }
 
+impl<'de> Deserialize<'de> for AgentBook {
+    /// In one scan: entries of agents that have ended are not looked into.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = AgentBook;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentBook, A::Error> {
+                let mut book = AgentBook::default();
+                let status = Finder::new("\"status\"");
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "branch" => book.branch = map.next_value()?,
+                        "stats" => book.stats = map.next_value()?,
+                        "agents" => {
+                            let entries: Vec<&RawValue> = map.next_value()?;
+                            let read = |raw: &&RawValue| Slot::read(raw.get(), &status);
+                            book.entries = entries.iter().map(read).collect();
+                        }
+                        _ => {
+                            let raw: &RawValue = map.next_value()?;
+                            book.beside.push((key, raw.get().to_owned()));
+                        }
+                    }
+                }
+                Ok(book)
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
+}
+
 impl Slot {
-    fn read(raw: &str) -> Self {
-        let has = |status: &str| memmem::find(raw.as_bytes(), status.as_bytes()).is_some();
-        if (has("\"running\"") || has("\"stuck\""))
+    fn read(raw: &str, status: &Finder) -> Self {
+        // Nearly all have ended; these are not looked into.
+        let value = |at: usize| {
+            let rest = raw.get(at + "\"status\"".len()..)?.trim_start().strip_prefix(':')?;
+            rest.trim_start().strip_prefix('"')
+        };
+        let value = status.find(raw.as_bytes()).and_then(value);
+        let has_ended =
+            value.is_some_and(|value| value.starts_with(COMPLETED) || value.starts_with(FAILED));
+        if !has_ended
             && let Ok(entry) = serde_json::from_str::<Tracked>(raw)
             && entry.is_open()
         {
             return Self::Open(Box::new(entry));
         }
-        Self::Raw(raw.to_owned())
+        Self::Raw(raw.into())
     }
 
-    fn is(&self, id: &str) -> bool {
+    fn is(&self, id: &str, finder: &Finder) -> bool {
         match self {
             Self::Open(entry) => entry.id == id,
             Self::Raw(raw) => {
-                memmem::find(raw.as_bytes(), id.as_bytes()).is_some()
+                finder.find(raw.as_bytes()).is_some()
                     && Object::parse(raw.as_bytes())
                         .is_ok_and(|entry| entry.text("id").as_deref() == Some(id))
             }
@@ -274,6 +315,12 @@ impl Slot {
     }
 }
 
+/// An entry, and where it was.
+struct Took {
+    entry: Tracked,
+    at: usize,
+}
+
 /// How an agent ended that said nothing.
 fn says(result: &AgentResult) -> String {
     match result.findings.len() {
@@ -286,6 +333,7 @@ fn says(result: &AgentResult) -> String {
 mod tests {
     use super::*;
     use crate::books::result::{LOST, SUCCESS};
+    use crate::time;
 
     fn agent(id: &str, started: &str) -> Agent {
         Agent { id: id.into(), kind: "Explore".into(), started: started.into(), ..Agent::default() }

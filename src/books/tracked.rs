@@ -98,6 +98,13 @@ impl Tracked {
         }
     }
 
+    /// It had ended, and runs again.
+    pub fn begin(&mut self, started: &str) {
+        let fresh = Self::of(&self.id, &self.kind, started);
+        (self.spawned_at, self.spawned_epoch) = (fresh.spawned_at, fresh.spawned_epoch);
+        (self.status, self.completed_at, self.result) = (fresh.status, None, None);
+    }
+
     /// What has become certain about it.
     pub fn know(&mut self, description: Option<&String>, background: Option<bool>) {
         self.description = description.cloned().or(self.description.take());

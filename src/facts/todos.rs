@@ -16,6 +16,10 @@ const PENDING: &str = "pending";
 
 pub fn read(transcript: &Path) -> Vec<Todo> {
     let Some(file) = files::open(transcript) else { return Vec::new() };
+    // Most sessions have no list.
+    if !tail::has_any(&file, TAIL, &[b"\"TodoWrite\"", b"\"TaskCreate\""]) {
+        return Vec::new();
+    }
     let mut calls = Calls::default();
     tail::lines(&file, TAIL, |line| calls.line(line));
     calls.todos()

@@ -158,7 +158,7 @@ impl Doc {
             Self::Queue | Self::Autonomous | Self::Branch(_) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
-            // See `is_ordered`.
+            // It outlives sessions, but two syncs for every agent would cost more than all the rest.
             Self::BranchAgents(_) => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
@@ -169,13 +169,6 @@ impl Doc {
     /// The version of its format that this program knows.
     pub fn version(&self) -> u64 {
         if *self == Self::Autonomous { autonomous::VERSION } else { 1 }
-    }
-
-    /// Documents that outlive their session, but lose little with the last few seconds: they are not
-    /// synced. They take their place by rename, and then ext4 and btrfs write the new file's data
-    /// before its name, so that a power cut leaves the old document or the new one.
-    pub fn is_ordered(&self) -> bool {
-        matches!(self, Self::BranchAgents(_))
     }
 
     /// Documents that models write too, not atomically: never moved away by a hook.

@@ -204,10 +204,7 @@ impl Store {
         self.state.create(NEW, bytes, sync)?;
         let full = self.settings.durability == Durability::Full;
         let room = self.room(doc.room())?;
-        let renamed = match doc.is_ordered() && !sync {
-            true => self.state.rename(NEW, room, &doc.file()),
-            false => self.state.replace(NEW, room, &doc.file()),
-        };
+        let renamed = self.state.replace(NEW, room, &doc.file());
         if renamed.is_err() {
             let _ = self.state.remove(NEW);
         } else if full {
