@@ -11,6 +11,7 @@ use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::clip;
 use crate::books::errors::Errors;
+use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
 use crate::books::queue::Queue;
@@ -44,6 +45,8 @@ pub enum Ask {
     LoopState,
     /// The state of the branch whose loop the session drives, else of the one that is checked out.
     Branch,
+    /// The iterative task that the session drives, else the one that concerns it most.
+    Iterative,
     /// `.claude/autonomous-loop.json`, as it is.
     Autonomous,
     Metrics,
@@ -84,6 +87,7 @@ pub struct Snapshot {
     pub current: Option<Map<String, Value>>,
     /// Its folder, and what is in it.
     pub branch: Option<(BranchKey, BranchState)>,
+    pub iterative: Option<Book>,
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,

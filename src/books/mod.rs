@@ -10,6 +10,7 @@ pub mod branch;
 pub mod cleared;
 pub mod current;
 pub mod errors;
+pub mod iterative;
 pub mod live;
 pub mod metrics;
 pub mod notices;

@@ -5,6 +5,7 @@
 //! loops that nobody owns are adopted.
 
 pub mod branch;
+pub mod iterative;
 pub mod queue;
 
 use crate::books::live::Live;
@@ -38,9 +39,10 @@ struct Kind {
     at_stop: fn(&mut Plan, &mut Live, &Snapshot, &Stop) -> Option<Decision>,
 }
 
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
     Kind { owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
     Kind { owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
+    Kind { owner: iterative::owner, take: iterative::take, at_stop: iterative::at_stop },
 ];
 
 /// What has to be seen to drive a loop at a Stop.
@@ -49,6 +51,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
     let Some(live) = snapshot.own(event) else { return asks };
     asks.extend(queue::asks(snapshot));
     asks.extend(branch::asks(live));
+    asks.extend(iterative::asks(live));
     asks
 }
 
@@ -73,7 +76,7 @@ pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
             Owner::Session(owner) => parent.as_deref() == Some(*owner),
         })
     };
-    if live.loop_branch.is_some() {
+    if live.loop_branch.is_some() || live.loop_task.is_some() {
         return;
     }
     if let Some((kind, _)) = own.or_else(passed_on) {

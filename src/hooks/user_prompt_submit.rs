@@ -18,6 +18,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
             asks.extend(session_start::fork_parent(event));
         }
     }
+    asks.push(Ask::Iterative);
     asks
 }
 

@@ -5,6 +5,7 @@
 
 pub mod branch;
 pub mod governor;
+pub mod iterative;
 pub mod promise;
 pub mod queue;
 pub mod render;

@@ -1,12 +1,14 @@
 //! Where every document is: its room below `.claude`, its file name, how it is kept.
 
-use crate::id::{BranchKey, FileStem};
+use crate::id::{BranchKey, FileStem, TaskSlug};
 
 /// Directories of ours, as path segments below `.claude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
+    /// An iterative task, beside `.claude/state` too.
+    Iterative(TaskSlug),
     State,
     Session,
     Live,
@@ -26,13 +28,14 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Branch(_))
+        matches!(self, Self::Branch(_) | Self::Iterative(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
     pub fn segments(&self) -> Vec<&str> {
         let fixed: &[&str] = match self {
             Self::Branch(key) => return vec!["branches", key.as_str()],
+            Self::Iterative(slug) => return vec!["iterative", slug.as_str()],
             Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
@@ -70,6 +73,33 @@ pub enum Doc {
     Backup(String),
     Notices,
     Branch(BranchKey),
+    Iterative(TaskSlug, Part),
+}
+
+/// The documents of an iterative task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    State,
+    Brief,
+    Tasks,
+    Plan,
+    Context,
+    Progress,
+    Guardrails,
+}
+
+impl Part {
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::State => "state.json",
+            Self::Brief => "brief.md",
+            Self::Tasks => "tasks.md",
+            Self::Plan => "plan.md",
+            Self::Context => "context.md",
+            Self::Progress => "progress.md",
+            Self::Guardrails => "guardrails.md",
+        }
+    }
 }
 
 impl Doc {
@@ -97,6 +127,7 @@ impl Doc {
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
             Self::Branch(key) => Room::Branch(key.clone()),
+            Self::Iterative(slug, _) => Room::Iterative(slug.clone()),
         }
     }
 
@@ -115,6 +146,7 @@ impl Doc {
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
             Self::Branch(_) => "state.json".into(),
+            Self::Iterative(_, part) => part.file().into(),
         }
     }
 
@@ -137,7 +169,7 @@ impl Doc {
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
-            Self::Queue | Self::Branch(_) => true,
+            Self::Queue | Self::Branch(_) | Self::Iterative(..) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
@@ -148,6 +180,6 @@ impl Doc {
 
     /// Documents that models write too, not atomically: never moved away by a hook.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Queue | Self::LoopState | Self::Branch(_))
+        matches!(self, Self::Queue | Self::LoopState | Self::Branch(_) | Self::Iterative(..))
     }
 }
