@@ -80,8 +80,10 @@ impl TaskSlug {
 
     /// A name for a new task; an error says what is wrong with it.
     pub fn new(name: &str) -> Result<Self, String> {
-        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
-        let begins = name.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let plain =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
+        let begins =
+            name.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         if name == Self::ARCHIVE || is_device(name) {
             return Err(format!("`{name}` cannot be a task's name"));
         }

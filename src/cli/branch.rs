@@ -210,6 +210,10 @@ impl Here {
         if let Some(queue) = queue.filter(|queue| queue.session_id.as_deref() == Some(session)) {
             bail!("session {session} drives a {} already", queue::title(queue));
         }
+        let live = self.snapshot.lives.get(session);
+        if let Some(task) = live.and_then(|live| live.loop_task.as_ref()) {
+            bail!("session {session} drives the task {task} already");
+        }
         Ok(())
     }
 }

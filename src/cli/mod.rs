@@ -11,6 +11,7 @@ mod diff;
 mod doctor;
 mod errors;
 mod install;
+mod iterative;
 mod record;
 mod replay;
 mod reset;
@@ -91,6 +92,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Statusline(options) => Ok(statusline::run(&project, options)),
         Command::Doctor(options) => doctor::run(&project, options),
         Command::Branch(options) => branch::run(&project, options),
+        Command::Iterative(options) => iterative::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),

@@ -23,6 +23,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Branch, Ask::Backups]);
+    asks.push(Ask::Iterative);
     asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
     asks
 }
@@ -91,6 +92,9 @@ fn beside(snapshot: &Snapshot) -> Extra {
     }
     let branch = snapshot.branch.as_ref().and_then(|(_, state)| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
+    let open = snapshot.iterative.as_ref().filter(|book| book.state.is_open());
+    let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
+    extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
 }
 

@@ -6,7 +6,7 @@ use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
 use crate::books::{clip, plural};
 use crate::snapshot::{Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::store::layout::{Doc, Part};
 use crate::time;
 
 use super::synthesis;
@@ -92,6 +92,7 @@ fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<Stri
 
 fn open_items(snapshot: &Snapshot) -> Vec<String> {
     let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
+    lines.extend(iterative(snapshot));
     let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
@@ -128,6 +129,28 @@ fn branch_loop(snapshot: &Snapshot) -> Option<String> {
         the_loop.completion_promise,
         clip(&the_loop.prompt, 500)
     ))
+}
+
+/// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
+/// that is not for the model to know.
+fn iterative(snapshot: &Snapshot) -> Option<String> {
+    let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
+    let (done, all) = book.state.done();
+    let mut line = format!(
+        "- an iterative task in {}: {}, phase {}, {done} of {} done",
+        book.file(Part::State),
+        clip(&book.state.task, 200),
+        book.state.phase,
+        plural(all, "unit"),
+    );
+    if let Some(id) = book.state.current() {
+        let unit = book.state.unit(id).cloned().unwrap_or_default();
+        line.push_str(&format!("; at work: {id} {}", clip(&unit.title, 200)));
+        if let Some(left) = book.log.remaining(id) {
+            line.push_str(&format!("; remaining: {}", clip(left, 500)));
+        }
+    }
+    Some(format!("{line}. What to do now: `hookkeeper iterative next {}`", book.slug))
 }
 
 fn running(live: &Live, context: Option<&Context>) -> Vec<String> {

@@ -1,14 +1,16 @@
 //! The folders of iterative tasks, and the texts in them that are only added to.
 
+use std::path::Path;
+
 use crate::books::iterative::Task;
 use crate::books::settings::Durability;
 use crate::error::{Error, Result};
-use crate::id::TaskSlug;
-use crate::store::Store;
-use crate::store::dir::Dir;
-use crate::store::layout::{Doc, Part, Room};
-use crate::store::view::View;
 use crate::gather;
+use crate::id::TaskSlug;
+use crate::store::dir::Dir;
+use crate::store::home;
+use crate::store::layout::{Doc, Part, Room};
+use crate::store::{Store, quarantine};
 
 const ROOM: &str = "iterative";
 /// Tasks that are looked at to find one; nobody has that many open at once.
@@ -99,6 +101,29 @@ impl Store {
         Ok(found.into_iter().map(|(_, name, text)| (name, text)).collect())
     }
 
+    /// Moves a state that cannot be read out of the way, so that another can be made.
+    pub fn quarantine_task_state(&mut self, slug: &TaskSlug) -> Result<String> {
+        let doc = Doc::Iterative(slug.clone(), Part::State);
+        let name = quarantine::put(&self.state, self.room(doc.room())?, &doc.name(), self.now)?;
+        self.frozen.retain(|frozen| *frozen != doc);
+        self.wrote.push(format!("quarantine/{name}"));
+        Ok(format!(".claude/state/quarantine/{name}"))
+    }
+
+    /// Moves a log that cannot be read out of the way; `None` if there is none.
+    pub fn set_log_aside(&mut self, slug: &TaskSlug) -> Result<Option<String>> {
+        let doc = Doc::Iterative(slug.clone(), Part::Progress);
+        let room = self.room(doc.room())?;
+        if !room.exists(&doc.file())? {
+            return Ok(None);
+        }
+        let name = quarantine::put(&self.state, room, &doc.name(), self.now)?;
+        self.frozen.retain(|frozen| *frozen != doc);
+        self.loaded.retain(|(have, _)| *have != doc);
+        self.wrote.push(format!("quarantine/{name}"));
+        Ok(Some(format!(".claude/state/quarantine/{name}")))
+    }
+
     fn forget_room(&mut self, slug: &TaskSlug) {
         self.rooms.retain(|(room, _)| *room != Room::Iterative(slug.clone()));
         let own = |doc: &Doc| matches!(doc, Doc::Iterative(other, _) if other == slug);
@@ -106,13 +131,28 @@ impl Store {
     }
 }
 
-impl View {
-    pub fn task_slugs(&self) -> Result<Vec<TaskSlug>> {
+/// The tasks of a project, for reading without the lock. Others make them too, so the folder may be
+/// there without any of ours.
+pub struct Shelf {
+    claude: Dir,
+}
+
+impl Shelf {
+    pub fn open(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
+        Ok(home::existing_claude_dir(root, home)?.map(|claude| Self { claude }))
+    }
+
+    pub fn slugs(&self) -> Result<Vec<TaskSlug>> {
         Ok(self.claude.sub(ROOM)?.map(|room| slugs(&room)).transpose()?.unwrap_or_default())
     }
 
+    pub fn archived(&self) -> Result<Vec<String>> {
+        let Some(room) = self.claude.sub(ROOM)? else { return Ok(Vec::new()) };
+        room.sub(TaskSlug::ARCHIVE)?.map_or_else(|| Ok(Vec::new()), |archive| archive.names())
+    }
+
     /// A document of a task; `None` if there is none.
-    pub fn task_bytes(&self, slug: &TaskSlug, part: Part) -> Result<Option<Vec<u8>>> {
+    pub fn bytes(&self, slug: &TaskSlug, part: Part) -> Result<Option<Vec<u8>>> {
         let Some(room) = self.claude.sub(ROOM)? else { return Ok(None) };
         let Some(task) = room.sub(slug.as_str())? else { return Ok(None) };
         task.read(part.file())

@@ -16,7 +16,7 @@ use crate::store::dir::Dir;
 use crate::store::log::{self, Past};
 
 pub struct View {
-    pub(super) claude: Dir,
+    claude: Dir,
     state: Dir,
 }
 

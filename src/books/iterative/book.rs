@@ -53,8 +53,16 @@ impl Book {
                 unit.learn_from(planned);
             }
         }
-        let mut book =
-            Self { slug, state: known, log, plan, conflicts: Vec::new(), new: Vec::new(), before, now };
+        let mut book = Self {
+            slug,
+            state: known,
+            log,
+            plan,
+            conflicts: Vec::new(),
+            new: Vec::new(),
+            before,
+            now,
+        };
         if book.log.is_anchored() {
             let folded = fold(&book.state, &book.log);
             book.conflicts = differences(&book.state, &folded);
@@ -63,14 +71,14 @@ impl Book {
         Ok(book)
     }
 
-    /// A task that is just being made.
-    pub fn create(slug: TaskSlug, state: Task, now: Time) -> Self {
+    /// A task with a state that did not come from its file: just made, or made anew.
+    pub fn with(slug: TaskSlug, state: Task, log: Log, plan: Option<String>, now: Time) -> Self {
         Self {
             slug,
             before: Task::default(),
             state,
-            log: Log::default(),
-            plan: None,
+            log,
+            plan,
             conflicts: Vec::new(),
             new: Vec::new(),
             now,

@@ -12,7 +12,8 @@ pub struct Brief {
 }
 
 pub fn render(task: &Task, brief: &Brief) -> String {
-    let text = |text: &str| if text.is_empty() { "Not said yet.".to_owned() } else { text.to_owned() };
+    let text =
+        |text: &str| if text.is_empty() { "Not said yet.".to_owned() } else { text.to_owned() };
     let list = |lines: &[String]| match lines {
         [] => "- None yet\n".to_owned(),
         lines => lines.iter().map(|line| format!("- {line}\n")).collect(),

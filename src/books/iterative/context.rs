@@ -20,7 +20,8 @@ pub fn render(task: &Task, brief: &Brief) -> String {
     let patterns = "\n**Patterns to follow:**\n- The lessons in guardrails.md\n\n**Signals:**\n";
     let units = || task.units().iter();
     let files = units().flat_map(|(id, unit)| {
-        let places = unit.files.iter().chain(Some(&unit.output).filter(|output| !output.is_empty()));
+        let places =
+            unit.files.iter().chain(Some(&unit.output).filter(|output| !output.is_empty()));
         places.map(move |place| format!("- `{place}` — {id}\n"))
     });
     let files: Vec<String> = files.take(KEY_FILES).collect();

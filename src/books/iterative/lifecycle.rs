@@ -15,8 +15,7 @@ pub enum Status {
 use Status::{Blocked, Confirming, Done, InProgress, Pending, Timeout, Verifying};
 
 impl Status {
-    pub const ALL: [Self; 7] =
-        [Pending, InProgress, Confirming, Verifying, Done, Blocked, Timeout];
+    pub const ALL: [Self; 7] = [Pending, InProgress, Confirming, Verifying, Done, Blocked, Timeout];
 
     pub fn name(self) -> &'static str {
         match self {

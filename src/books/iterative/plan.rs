@@ -61,7 +61,9 @@ pub fn update(text: &str, task: &Task) -> String {
         }
         let limit = line.trim_start().strip_prefix("- Max iterations:");
         match (unit, limit) {
-            (Some(unit), Some(_)) => out.push(format!("  - Max iterations: {}", unit.max_iterations)),
+            (Some(unit), Some(_)) => {
+                out.push(format!("  - Max iterations: {}", unit.max_iterations))
+            }
             _ if section.is_empty() && line.starts_with("**Total:**") => {
                 out.push(format!("**Total:** {}", total(task)));
             }
@@ -260,7 +262,8 @@ fn learn(unit: &mut Unit, key: &str, value: &str) {
         "Criteria" => unit.criteria = value.to_owned(),
         "Output" => unit.output = value.trim_matches('`').to_owned(),
         "Max iterations" => {
-            unit.max_iterations = value.parse().ok().filter(|n| *n > 0).unwrap_or(unit.max_iterations);
+            unit.max_iterations =
+                value.parse().ok().filter(|n| *n > 0).unwrap_or(unit.max_iterations);
         }
         "Depends" => unit.needs = list().collect(),
         "Model" => unit.model = value.to_owned(),

@@ -199,9 +199,10 @@ impl Log {
             return Err("it is not a text".into());
         }
         let lines: Vec<&str> = text.lines().collect();
-        let heads = lines.iter().enumerate().filter_map(|(n, line)| {
-            line.strip_prefix("## ").map(|heading| (n, heading.trim()))
-        });
+        let heads = lines
+            .iter()
+            .enumerate()
+            .filter_map(|(n, line)| line.strip_prefix("## ").map(|heading| (n, heading.trim())));
         let heads: Vec<(usize, &str)> = heads.collect();
         let mut entries = Vec::new();
         for (n, (at, heading)) in heads.iter().enumerate() {

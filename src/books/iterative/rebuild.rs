@@ -49,7 +49,11 @@ pub fn rebuild(sources: &Sources) -> Result<Task, String> {
             task.units_mut().0.push((id.clone(), unit.untouched()));
         }
     }
-    Ok(if sources.log.is_anchored() { fold(&task, sources.log) } else { by_signals(&task, sources.log) })
+    Ok(if sources.log.is_anchored() {
+        fold(&task, sources.log)
+    } else {
+        by_signals(&task, sources.log)
+    })
 }
 
 /// A task after all that the log tells. `task` says what it is about; where it stands does not count.
@@ -126,7 +130,11 @@ fn by_signals(task: &Task, log: &Log) -> Task {
         let said = entry.signal.clone().unwrap_or_default();
         let Some(unit) = state.units_mut().get_mut(&entry.subject) else { continue };
         let word = said.strip_prefix(&format!("{}_", entry.subject)).unwrap_or(&said);
-        let is = if unit.is_waiting() { Status::Pending } else { unit.status().unwrap_or(Status::Pending) };
+        let is = if unit.is_waiting() {
+            Status::Pending
+        } else {
+            unit.status().unwrap_or(Status::Pending)
+        };
         unit.iterations_used = unit.iterations_used.max(entry.iteration().unwrap_or(0));
         let to = match (word, is) {
             ("DONE", Status::Pending | Status::InProgress) => Status::Confirming,

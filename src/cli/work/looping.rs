@@ -90,6 +90,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                         "this session drives the loop of branch {key}: `hookkeeper branch loop cancel` ends it"
                     );
                 }
+                if let Some(task) = live.and_then(|live| live.loop_task.as_ref()) {
+                    bail!(
+                        "this session drives the task {task}: `hookkeeper iterative cancel {task}` ends it"
+                    );
+                }
                 if queue.is_running() && !reset {
                     bail!(
                         "a {} is open: `hookkeeper loop cancel` ends it, `--reset` starts anew",

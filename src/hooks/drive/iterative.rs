@@ -110,7 +110,9 @@ fn rests(book: &Book) -> Option<String> {
         "discover" | "plan" | "verify" | "deliver" => {
             Some(format!("the task is in its phase {}", state.phase))
         }
-        "execute" if state.current().is_none() && state.workable().is_none() && !state.all_closed() => {
+        "execute"
+            if state.current().is_none() && state.workable().is_none() && !state.all_closed() =>
+        {
             Some("the task waits for a person".into())
         }
         _ => None,
@@ -144,7 +146,8 @@ fn put_back(book: &mut Book, live: &Live) {
 pub fn at_change(live: &mut Live, file: &str) {
     let Some(slug) = &live.loop_task else { return };
     let own = file.strip_prefix(&format!(".claude/iterative/{slug}/"));
-    let is_work = own.is_none_or(|rest| rest.starts_with("outputs/") || rest.starts_with("sources/"));
+    let is_work =
+        own.is_none_or(|rest| rest.starts_with("outputs/") || rest.starts_with("sources/"));
     if is_work {
         live.loop_edits += 1;
     }

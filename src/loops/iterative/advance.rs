@@ -48,7 +48,9 @@ pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String>
             entry.remaining = Some("None".into());
             (Status::Verifying, Status::Done)
         }
-        (Some(Status::Verifying), Signal::Gaps) if unit.verifications_failed + 1 >= VERIFICATIONS => {
+        (Some(Status::Verifying), Signal::Gaps)
+            if unit.verifications_failed + 1 >= VERIFICATIONS =>
+        {
             did("The verification found gaps.");
             entry.blockers = Some(format!("{VERIFICATIONS} verifications found gaps"));
             (Status::Verifying, Status::Blocked)
@@ -90,9 +92,10 @@ pub fn no_signal(book: &mut Book) -> Result<(), String> {
 /// The next iteration of the unit, or its end if there is none left.
 fn another(book: &mut Book, mut entry: Entry, to: Status) -> Result<(), String> {
     let Some((_, from)) = at_work(book) else { return Ok(()) };
-    let (used, most) = book.state.unit(&entry.subject).map_or((0, 0), |unit| {
-        (unit.iterations_used, unit.max_iterations)
-    });
+    let (used, most) = book
+        .state
+        .unit(&entry.subject)
+        .map_or((0, 0), |unit| (unit.iterations_used, unit.max_iterations));
     entry.step = Some(if used < most {
         Step { from, to, iteration: Some(used + 1), skipped: false }
     } else {

@@ -50,7 +50,8 @@ fn verification(book: &Book, id: &str, unit: &Unit) -> String {
 fn about(book: &Book, id: &str, unit: &Unit) -> String {
     let title = clip(&unit.title, LONGEST);
     let title = if title.is_empty() { String::new() } else { format!(": {title}") };
-    let mut out = format!("Task {}: {}\nUnit {id}{title}\n", book.slug, clip(&book.state.task, 200));
+    let mut out =
+        format!("Task {}: {}\nUnit {id}{title}\n", book.slug, clip(&book.state.task, 200));
     let mut line = |key: &str, value: &str| {
         if !value.is_empty() {
             out.push_str(&format!("{key}: {}\n", clip(value, LONGEST)));

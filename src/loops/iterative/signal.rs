@@ -74,13 +74,17 @@ mod tests {
 
     #[test]
     fn only_tags_outside_of_code_count() {
-        let names = |text: &str| Said::all(text).iter().map(|said| said.signal.text("T1")).collect::<Vec<_>>();
+        let names = |text: &str| {
+            Said::all(text).iter().map(|said| said.signal.text("T1")).collect::<Vec<_>>()
+        };
         assert_eq!(names("done <signal>T1_DONE</signal>"), ["T1_DONE"]);
         assert_eq!(names("<signal> BLOCKED:\n no key </signal>"), ["BLOCKED: no key"]);
         assert_eq!(names("<signal>BLOCKED</signal>"), ["BLOCKED: no reason given"]);
         assert!(names("T1_DONE, `<signal>T1_DONE</signal>`").is_empty());
         assert!(names("```\n<signal>T1_DONE</signal>\n```").is_empty());
-        assert!(names("<signal>DONE</signal> <signal>T1_FINE</signal> <signal></signal>").is_empty());
+        assert!(
+            names("<signal>DONE</signal> <signal>T1_FINE</signal> <signal></signal>").is_empty()
+        );
         let odd = Said::parse("A_B_GAPS").unwrap();
         assert_eq!((odd.unit.as_deref(), odd.signal), (Some("A_B"), Signal::Gaps));
     }

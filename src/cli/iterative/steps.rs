@@ -1,0 +1,326 @@
+//! What moves a task on.
+
+use anyhow::{Context as _, bail};
+
+use super::desk::{Desk, rule};
+use crate::Outcome;
+use crate::books::clip;
+use crate::books::iterative::PHASES;
+use crate::books::iterative::guardrails::{self, HEAD, Lesson};
+use crate::books::iterative::lifecycle::Status;
+use crate::books::iterative::progress::{Entry, NONE, Step};
+use crate::cli::work::the_session;
+use crate::hooks::drive::iterative::adopted;
+use crate::loops::Verdict;
+use crate::loops::iterative::advance::{self, go_on};
+use crate::loops::iterative::signal::Said;
+use crate::loops::iterative::title;
+use crate::plan::Change;
+use crate::store::layout::{Doc, Part};
+
+const MOST: u64 = 1000;
+
+#[derive(clap::Args)]
+pub struct Log {
+    slug: String,
+    unit: String,
+    /// What was done
+    #[arg(long, value_name = "TEXT")]
+    did: String,
+    /// What is left; "None" if nothing is
+    #[arg(long, value_name = "TEXT")]
+    remaining: String,
+    /// What is in the way
+    #[arg(long, value_name = "TEXT", default_value = "None")]
+    blockers: String,
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
+    /// For the record only: `iterative signal`, or the tag in a message, moves the unit
+    #[arg(long, value_name = "SIGNAL")]
+    signal: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub struct Guardrail {
+    slug: String,
+    /// What the lesson is called
+    #[arg(required_unless_present = "from", requires_all = ["when", "problem", "solution"])]
+    name: Option<String>,
+    /// Where it applies
+    #[arg(long, value_name = "TEXT")]
+    when: Option<String>,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT")]
+    problem: Option<String>,
+    /// How to avoid it
+    #[arg(long, value_name = "TEXT")]
+    solution: Option<String>,
+    /// Take over the lessons of this archived task
+    #[arg(long, value_name = "ARCHIVED", conflicts_with = "name")]
+    from: Option<String>,
+}
+
+pub fn next(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    at.change(slug, |here| {
+        here.must_be_own(at.session.as_deref())?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn log(at: &Desk, log: &Log) -> anyhow::Result<Outcome> {
+    let redact = at.project.redactor()?;
+    at.change(Some(&log.slug), |here| {
+        let unit = here.unit(&log.unit)?;
+        let text = |text: &String| Some(redact.text(text));
+        let mut entry = Entry::of_unit(&log.unit, unit.iterations_used);
+        entry.did = text(&log.did);
+        entry.remaining = text(&log.remaining);
+        entry.blockers = text(&log.blockers);
+        entry.commit.clone_from(&log.commit);
+        entry.signal = log.signal.as_ref().and_then(text);
+        rule(here.book.record(entry))?;
+        Ok(format!("Noted in {}.", here.book.file(Part::Progress)))
+    })
+}
+
+pub fn signal(at: &Desk, slug: &str, text: &str) -> anyhow::Result<Outcome> {
+    let text = text.trim().trim_start_matches("<signal>").trim_end_matches("</signal>");
+    let Some(said) = Said::parse(text) else {
+        bail!(
+            "`{}` is no signal; signals are T1_DONE, T1_VERIFIED, T1_GAPS and BLOCKED: why",
+            clip(text, 80)
+        );
+    };
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        if here.book.state.phase != "execute" {
+            bail!("the task {slug} is in its phase {}; signals count in execute", here.book.state.phase);
+        }
+        let driver = here.driver().filter(|live| at.session.as_ref() == Some(&live.session_id));
+        if driver.is_some_and(|live| live.loop_signalled) {
+            bail!("one signal in a turn: the last one was taken; end the turn, and go on with what comes then");
+        }
+        let changed = here.driver().is_some_and(|live| live.loop_edits > 0);
+        rule(advance::signal(&mut here.book, &said, changed))?;
+        rule(go_on(&mut here.book))?;
+        here.signalled = at.session.is_some();
+        Ok(here.now())
+    })
+}
+
+pub fn phase(at: &Desk, slug: &str, name: &str) -> anyhow::Result<Outcome> {
+    at.change(Some(slug), |here| {
+        here.must_be_own(at.session.as_deref())?;
+        match name {
+            "complete" => bail!("`hookkeeper iterative archive {slug}` makes a task complete"),
+            name if !PHASES.contains(&name) => {
+                bail!("there is no phase `{}`; there are {}", clip(name, 40), PHASES.join(", "))
+            }
+            "execute" => {
+                here.must_run(at.session.as_deref())?;
+                if here.book.state.units().is_empty() {
+                    bail!("the task {slug} has no units; `hookkeeper iterative unit {slug} 'T1: title | criteria'` adds one");
+                }
+            }
+            _ => {}
+        }
+        let mut entry = Entry::of_task("Phase");
+        entry.phase = Some(name.to_owned());
+        rule(here.book.record(entry))?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn skip(at: &Desk, slug: &str, id: &str, reason: Option<&str>) -> anyhow::Result<Outcome> {
+    let redact = at.project.redactor()?;
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        let unit = here.unit(id)?;
+        if unit.is_closed() {
+            bail!("{id} is {} already", if unit.skipped { "skipped" } else { "done" });
+        }
+        let why = reason.map(|why| format!("Skipped: {}", redact.text(why)));
+        let mut entry = Entry::of_unit(id, unit.iterations_used);
+        entry.did = Some("Skipped by a command.".into());
+        entry.blockers = Some(why.unwrap_or_else(|| "Skipped".into()));
+        entry.step = step(&unit, Status::Blocked, true);
+        rule(here.book.record(entry))?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn unblock(at: &Desk, slug: &str, id: &str) -> anyhow::Result<Outcome> {
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        let unit = here.unit(id)?;
+        let why = unit.reason.clone().unwrap_or_default();
+        match unit.status() {
+            _ if unit.is_waiting() => bail!("{id} is not blocked by anything else: {why}"),
+            Some(Status::Blocked | Status::Timeout) => {}
+            _ => bail!("{id} is {}, not blocked", unit.status),
+        }
+        if unit.iterations_used >= unit.max_iterations {
+            bail!(
+                "{id} has used {} of {} iterations; `hookkeeper iterative set {slug} {id} max={}` gives it more",
+                unit.iterations_used,
+                unit.max_iterations,
+                unit.max_iterations + 5
+            );
+        }
+        let mut entry = Entry::of_unit(id, unit.iterations_used);
+        entry.did = Some("Unblocked by a command.".into());
+        entry.step = step(&unit, Status::Pending, false);
+        rule(here.book.record(entry))?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn set(at: &Desk, slug: &str, id: &str, value: &str) -> anyhow::Result<Outcome> {
+    let most = value.strip_prefix("max=").and_then(|n| n.parse::<u64>().ok());
+    let most = most.filter(|n| (1..=MOST).contains(n));
+    let most =
+        most.with_context(|| format!("`{}`: say max=N, from 1 to {MOST}", clip(value, 40)))?;
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        let unit = here.unit(id)?;
+        if most < unit.iterations_used || (unit.is(Status::Timeout) && most == unit.iterations_used)
+        {
+            bail!("{id} has used {} iterations already; give it more", unit.iterations_used);
+        }
+        if let Some(unit) = here.book.state.units_mut().get_mut(id) {
+            unit.max_iterations = most;
+        }
+        let mut entry = Entry::of_unit(id, unit.iterations_used);
+        entry.did = Some(format!("Max iterations: {most} (was {}).", unit.max_iterations));
+        entry.step =
+            unit.is(Status::Timeout).then(|| step(&unit, Status::Pending, false)).flatten();
+        rule(here.book.record(entry))?;
+        rule(go_on(&mut here.book))?;
+        Ok(format!("{id}: {most} iterations at most.\n{}", here.now()))
+    })
+}
+
+fn step(unit: &crate::books::iterative::Unit, to: Status, skipped: bool) -> Option<Step> {
+    let from = if unit.is_waiting() { Status::Pending } else { unit.status()? };
+    Some(Step { from, to, iteration: None, skipped })
+}
+
+pub fn guardrail(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
+    let redact = at.project.redactor()?;
+    let slug = at.slug(Some(&options.slug))?;
+    let (book_part, doc) = (Part::Guardrails, Doc::Iterative(slug.clone(), Part::Guardrails));
+    at.project.change(|store| {
+        let now = store.task_text(&slug, book_part)?;
+        if store.frozen.contains(&doc) {
+            bail!("{} was not changed: it is no text", doc.path());
+        }
+        let mut new = String::new();
+        let said = if let Some(from) = &options.from {
+            let known = guardrails::parse(now.as_deref().unwrap_or_default());
+            let archived = store.archived_guardrails()?;
+            let found = archived.iter().find(|(name, _)| name == from);
+            let (_, text) = found.with_context(|| {
+                let names: Vec<&str> = archived.iter().map(|(name, _)| name.as_str()).collect();
+                format!(
+                    "there is no archived task `{}` with guardrails; there are: {}",
+                    clip(from, 80),
+                    names.join(", ")
+                )
+            })?;
+            let fresh: Vec<_> = guardrails::parse(text)
+                .into_iter()
+                .filter(|lesson| !known.contains(lesson))
+                .collect();
+            new.extend(fresh.iter().map(guardrails::Guardrail::markdown));
+            format!("Taken over from {from}: {}.", crate::books::plural(fresh.len(), "guardrail"))
+        } else {
+            let text = |text: &Option<String>| {
+                clip(&redact.text(text.as_deref().unwrap_or_default()), 500)
+            };
+            let state = store.task_state(&slug)?.unwrap_or_default();
+            let learned = match state.current() {
+                Some(id) => format!("{id} iteration {}", state.current_iteration),
+                None => format!("phase {}", state.phase),
+            };
+            let name = text(&options.name);
+            if name.is_empty() {
+                bail!("the guardrail has no name");
+            }
+            let (when, problem, solution) =
+                (text(&options.when), text(&options.problem), text(&options.solution));
+            let lesson = Lesson {
+                name: &name,
+                when: &when,
+                problem: &problem,
+                solution: &solution,
+                learned: &learned,
+            };
+            new = lesson.markdown();
+            format!("Noted in {}: {name}.", doc.path())
+        };
+        if now.is_none() {
+            new.insert_str(0, HEAD);
+        }
+        if !new.is_empty() {
+            store.commit(&[Change::Append(doc.clone(), new)])?;
+        }
+        Ok(Outcome::said(said))
+    })
+}
+
+pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    let named = at.slug_of(slug, |task| {
+        task.is_known() && task.phase != "complete" && task.verdict.as_deref() != Some("complete")
+    })?;
+    at.change(Some(named.as_str()), |here| {
+        here.must_be_own(at.session.as_deref())?;
+        let slug = here.book.slug.clone();
+        let was = here.book.state.verdict.clone();
+        if was.as_deref() == Some("complete") || here.book.state.phase == "complete" {
+            bail!("the task {slug} is complete; make a new one");
+        }
+        let owner = here.book.state.session_id.clone();
+        if let Some(id) = owner.as_ref().or(at.session.as_ref()) {
+            at.refuse_a_second(id, &here.snapshot, &slug)?;
+        }
+        if was.is_some() {
+            let mut entry = Entry::of_task("Resumed");
+            entry.verdict = Some(NONE.to_owned());
+            rule(here.book.record(entry))?;
+        }
+        if let (None, Some(id)) = (&owner, &at.session) {
+            rule(here.book.record(adopted(id)))?;
+        }
+        rule(go_on(&mut here.book))?;
+        let mut lines = vec![format!("Goes on: {}.", title(&here.book))];
+        let current = here.book.state.current().and_then(|id| here.book.log.remaining(id));
+        lines.extend(current.map(|left| format!("Remaining, by the log: {left}")));
+        lines.push(here.now());
+        Ok(lines.join("\n"))
+    })
+}
+
+pub fn adopt(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    at.change(slug, |here| {
+        here.must_run(None)?;
+        let id = the_session(at.session.clone(), &here.snapshot)?;
+        at.refuse_a_second(&id, &here.snapshot, &here.book.slug)?;
+        if here.book.state.session_id.as_ref() != Some(&id) {
+            rule(here.book.record(adopted(&id)))?;
+        }
+        Ok(format!("{}: now driven by session {id}", title(&here.book)))
+    })
+}
+
+pub fn cancel(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    at.change(slug, |here| {
+        here.must_run(at.session.as_deref())?;
+        let title = title(&here.book);
+        rule(advance::end(&mut here.book, Verdict::Cancelled, "cancelled by a command"))?;
+        Ok(format!("Cancelled: {title}"))
+    })
+}
