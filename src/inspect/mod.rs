@@ -28,7 +28,7 @@ pub struct Report {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Below `.claude/state`; the settings have a name of their own.
+    /// Below `.claude/state`; what is beside it has its whole path.
     pub file: String,
     /// In files that have one document on each line.
     pub line: Option<usize>,
@@ -69,6 +69,9 @@ pub fn problems(view: &View) -> Result<Report> {
             (_, Is::Folder) => report.broken_file(path, "is a folder, must be a file"),
             (place, Is::File) => report.add(&documents, path, &place, view.read(path)),
         }
+    }
+    for (path, read) in view.task_states()? {
+        report.add(&documents, &path, &Place::Document("iterative"), read);
     }
     Ok(report)
 }

@@ -10,6 +10,7 @@ use crate::id::TaskSlug;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::layout::{Doc, Part, Room};
+use crate::store::view::View;
 use crate::store::{Store, quarantine};
 
 const ROOM: &str = "iterative";
@@ -101,18 +102,13 @@ impl Store {
         Ok(found.into_iter().map(|(_, name, text)| (name, text)).collect())
     }
 
-    /// Moves a state that cannot be read out of the way, so that another can be made.
-    pub fn quarantine_task_state(&mut self, slug: &TaskSlug) -> Result<String> {
-        let doc = Doc::Iterative(slug.clone(), Part::State);
-        let name = quarantine::put(&self.state, self.room(doc.room())?, &doc.name(), self.now)?;
-        self.frozen.retain(|frozen| *frozen != doc);
-        self.wrote.push(format!("quarantine/{name}"));
-        Ok(format!(".claude/state/quarantine/{name}"))
-    }
-
-    /// Moves a log that cannot be read out of the way; `None` if there is none.
-    pub fn set_log_aside(&mut self, slug: &TaskSlug) -> Result<Option<String>> {
-        let doc = Doc::Iterative(slug.clone(), Part::Progress);
+    /// Moves a document of a task that cannot be read out of the way, so that another can be made;
+    /// `None` if there is none.
+    pub fn set_task_aside(&mut self, slug: &TaskSlug, part: Part) -> Result<Option<String>> {
+        let doc = Doc::Iterative(slug.clone(), part);
+        if !self.find_room(doc.room())? {
+            return Ok(None);
+        }
         let room = self.room(doc.room())?;
         if !room.exists(&doc.file())? {
             return Ok(None);
@@ -157,6 +153,30 @@ impl Shelf {
         let Some(task) = room.sub(slug.as_str())? else { return Ok(None) };
         task.read(part.file())
     }
+}
+
+impl View {
+    /// The states of tasks, by their paths from the project.
+    pub fn task_states(&self) -> Result<Vec<(String, Result<Option<Vec<u8>>>)>> {
+        let Some(room) = self.claude.sub(ROOM)? else { return Ok(Vec::new()) };
+        let file = Part::State.file();
+        let state = |slug: &TaskSlug| match room.sub(slug.as_str()) {
+            Ok(Some(task)) => task.read(file),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let slugs = slugs(&room)?;
+        let states = slugs
+            .iter()
+            .map(|slug| (Doc::Iterative(slug.clone(), Part::State).path(), state(slug)));
+        Ok(states.collect())
+    }
+}
+
+/// The task whose state is at this path.
+pub fn task_of(path: &str) -> Option<TaskSlug> {
+    let rest = path.strip_prefix(".claude/iterative/")?;
+    TaskSlug::known(rest.strip_suffix("/state.json")?)
 }
 
 fn slugs(room: &Dir) -> Result<Vec<TaskSlug>> {

@@ -16,7 +16,7 @@ use crate::store::dir::Dir;
 use crate::store::log::{self, Past};
 
 pub struct View {
-    claude: Dir,
+    pub(super) claude: Dir,
     state: Dir,
 }
 

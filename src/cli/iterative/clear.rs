@@ -71,7 +71,7 @@ pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> 
         if known.is_none() {
             conflicts.push(if broken { "it could not be read" } else { "it was missing" }.into());
         }
-        let aside = if broken { Some(store.quarantine_task_state(&slug)?) } else { None };
+        let aside = if broken { store.set_task_aside(&slug, Part::State)? } else { None };
         let snapshot = around(store)?;
         let mut book = Book::with(slug.clone(), state, log, plan, now);
         rule(book.record(rebuilt(&conflicts)))?;
@@ -102,7 +102,7 @@ fn begin_log(
             "task {slug} was not changed: progress.md can be read; `hookkeeper iterative rebuild {slug}` uses it"
         );
     }
-    let aside = store.set_log_aside(slug)?;
+    let aside = store.set_task_aside(slug, Part::Progress)?;
     let doc = Doc::Iterative(slug.clone(), Part::Progress);
     store.commit(&[Change::Put(doc.clone(), HEAD.as_bytes().to_vec())])?;
     let snapshot = around(store)?;
