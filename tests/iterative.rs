@@ -216,7 +216,8 @@ fn what_the_lifecycle_forbids_is_refused_with_its_rule() {
     // A stop hears the rule too, and it counts as an iteration.
     let reply = signal(&scratch, "T1_VERIFIED");
     assert!(
-        reason(&reply).starts_with(&format!("T1_VERIFIED is refused: T1 is in_progress; {rule}\n")),
+        reason(&reply)
+            .starts_with(&format!("T1_VERIFIED is refused: T1 is in_progress; {rule}.\n")),
         "{reply}"
     );
     assert_eq!(state(&scratch)["current_iteration"], 2);

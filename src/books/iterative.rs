@@ -150,10 +150,8 @@ impl Task {
             let closed = self.units().iter().filter(|(_, unit)| unit.is_closed());
             closed.map(|(id, _)| id.clone()).collect()
         };
-        if !self.units().is_empty() {
-            for (_, unit) in self.units_mut().iter_mut() {
-                unit.wait_for_needs(&closed);
-            }
+        for (_, unit) in self.units_mut().iter_mut() {
+            unit.wait_for_needs(&closed);
         }
         let at_work = self.units().iter().find(|(_, unit)| unit.is_at_work());
         let at_work = at_work.map(|(id, unit)| (id.clone(), unit.iterations_used));

@@ -94,7 +94,7 @@ impl Driven {
         let Some(prompt) = prompt::of(&self.book) else {
             return Say::Wait(prompt::question(&self.book));
         };
-        let mut lines: Vec<String> = note.into_iter().collect();
+        let mut lines: Vec<String> = note.map(|note| format!("{note}.")).into_iter().collect();
         lines.extend(self.conflict());
         lines.extend(before.filter(|id| state.current() != Some(id)).and_then(|id| self.ended(id)));
         lines.push(prompt);
@@ -112,7 +112,10 @@ impl Driven {
     fn ended(&self, id: &str) -> Option<String> {
         let unit = self.book.state.unit(id)?;
         let why = unit.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
-        Some(format!("Unit {id} is {}{why}.", unit.status))
+        let is = if unit.is(Status::Timeout) { "has stopped" } else { "is" };
+        let status =
+            if unit.is(Status::Timeout) { String::new() } else { format!(" {}", unit.status) };
+        Some(format!("Unit {id} {is}{status}{why}."))
     }
 }
 
@@ -137,13 +140,14 @@ pub fn title(book: &Book) -> String {
     let state = &book.state;
     let (done, all) = state.done();
     let at_work = state.current().and_then(|id| Some((id, state.unit(id)?)));
-    let unit = match at_work {
+    let place = match at_work {
         Some((id, unit)) => match unit.status() {
-            Some(Status::Confirming) => format!("{id} confirmation {}", unit.confirmations_used),
-            Some(Status::Verifying) => format!("{id} verification"),
-            _ => format!("{id} iteration {} of {}", unit.iterations_used, unit.max_iterations),
+            Some(Status::Confirming) => format!("{id} confirmation {}, ", unit.confirmations_used),
+            Some(Status::Verifying) => format!("{id} verification, "),
+            _ => format!("{id} iteration {} of {}, ", unit.iterations_used, unit.max_iterations),
         },
-        None => format!("phase {}", clip(&state.phase, 40)),
+        None if state.is_open() => format!("phase {}, ", clip(&state.phase, 40)),
+        None => String::new(),
     };
-    format!("task {} \"{}\", {unit}, {done} of {all} done", book.slug, clip(&state.task, 60))
+    format!("task {} \"{}\", {place}{done} of {all} done", book.slug, clip(&state.task, 60))
 }

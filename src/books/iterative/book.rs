@@ -5,7 +5,7 @@
 //! whoever opens the book next.
 
 use super::plan::{self, Planned};
-use super::progress::{Entry, Log};
+use super::progress::{Entry, Log, TASK};
 use super::rebuild::{apply, differences, fold};
 use super::{Task, lifecycle};
 use crate::books::clip;
@@ -88,22 +88,25 @@ impl Book {
     /// Puts an entry into the log, and what follows from it into the state. Refused if it would
     /// break the lifecycle: the rule is named.
     pub fn record(&mut self, entry: Entry) -> Result<(), String> {
-        if let Some(step) = &entry.step {
-            let Some(unit) = self.state.unit(&entry.subject) else {
-                return Err(format!("there is no unit `{}`", clip(&entry.subject, 80)));
-            };
-            let is = if unit.is_waiting() {
-                lifecycle::Status::Pending
-            } else {
-                unit.status().ok_or_else(|| format!("its status is unknown: {}", unit.status))?
-            };
-            lifecycle::allowed(is, step.to).map_err(|rule| {
-                format!("{}: {} → {} is refused: {rule}", entry.subject, is.name(), step.to.name())
-            })?;
+        if entry.subject != TASK {
+            self.must_be_allowed(&entry)?;
         }
         self.anchor(&entry);
         self.push(entry);
         Ok(())
+    }
+
+    fn must_be_allowed(&self, entry: &Entry) -> Result<(), String> {
+        let id = &entry.subject;
+        let Some(unit) = self.state.unit(id) else {
+            return Err(format!("there is no unit `{}`", clip(id, 80)));
+        };
+        let Some(step) = &entry.step else { return Ok(()) };
+        let Some(is) = unit.stands() else {
+            return Err(format!("{id}: nobody knows the status `{}`", clip(&unit.status, 40)));
+        };
+        lifecycle::allowed(is, step.to)
+            .map_err(|rule| format!("{id}: {} → {} is refused: {rule}", is.name(), step.to.name()))
     }
 
     /// Before the first new entry: what the log could not tell, or what it corrects.

@@ -73,8 +73,8 @@ pub fn apply(state: &mut Task, entry: &Entry) {
     } else if let Some(unit) = state.units_mut().get_mut(&entry.subject)
         && let Some(step) = &entry.step
     {
-        let is = if unit.is_waiting() { Some(Status::Pending) } else { unit.status() };
-        let Some(is) = is.filter(|is| lifecycle::allowed(*is, step.to).is_ok()) else { return };
+        let is = unit.stands().filter(|is| lifecycle::allowed(*is, step.to).is_ok());
+        let Some(is) = is else { return };
         unit.status = step.to.name().into();
         unit.iterations_used = step.iteration.unwrap_or(unit.iterations_used);
         unit.skipped = step.skipped;
@@ -130,11 +130,7 @@ fn by_signals(task: &Task, log: &Log) -> Task {
         let said = entry.signal.clone().unwrap_or_default();
         let Some(unit) = state.units_mut().get_mut(&entry.subject) else { continue };
         let word = said.strip_prefix(&format!("{}_", entry.subject)).unwrap_or(&said);
-        let is = if unit.is_waiting() {
-            Status::Pending
-        } else {
-            unit.status().unwrap_or(Status::Pending)
-        };
+        let is = unit.stands().unwrap_or(Status::Pending);
         unit.iterations_used = unit.iterations_used.max(entry.iteration().unwrap_or(0));
         let to = match (word, is) {
             ("DONE", Status::Pending | Status::InProgress) => Status::Confirming,
@@ -187,10 +183,8 @@ fn untouched(task: &Task) -> Task {
     state.phase = "discover".into();
     state.session_id = None;
     (state.verdict, state.verdict_at, state.verdict_reason) = (None, None, None);
-    if !state.units().is_empty() {
-        for (_, unit) in state.units_mut().iter_mut() {
-            *unit = unit.untouched();
-        }
+    for (_, unit) in state.units_mut().iter_mut() {
+        *unit = unit.untouched();
     }
     state.settle();
     state

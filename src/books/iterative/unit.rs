@@ -112,6 +112,11 @@ impl Unit {
             && named.is_some_and(|named| named.split(", ").all(is_need))
     }
 
+    /// Its status as the lifecycle sees it: one that only waits for others has not begun.
+    pub fn stands(&self) -> Option<Status> {
+        if self.is_waiting() { Some(Status::Pending) } else { self.status() }
+    }
+
     /// Blocks it while units that it needs are open, and frees it when they are not.
     pub(super) fn wait_for_needs(&mut self, closed: &[String]) {
         if !self.is(Status::Pending) && !self.is_waiting() {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
 use super::commits;
 use crate::Outcome;
@@ -298,17 +298,6 @@ impl Here<'_> {
             ),
             None => bail!("the task {slug} is complete"),
         }
-    }
-
-    pub fn unit(&self, id: &str) -> anyhow::Result<crate::books::iterative::Unit> {
-        let known = || self.book.state.units().ids().join(", ");
-        let unit = self.book.state.unit(id).cloned();
-        unit.with_context(|| match self.book.state.units().is_empty() {
-            true => format!("the task {} has no units yet", self.book.slug),
-            false => {
-                format!("there is no unit `{}`; there are {}", crate::books::clip(id, 80), known())
-            }
-        })
     }
 
     /// What comes now, for whoever asked.

@@ -7,8 +7,7 @@ use crate::Outcome;
 use crate::books::clip;
 use crate::books::iterative::PHASES;
 use crate::books::iterative::guardrails::{self, HEAD, Lesson};
-use crate::books::iterative::lifecycle::Status;
-use crate::books::iterative::progress::{Entry, NONE, Step};
+use crate::books::iterative::progress::{Entry, NONE};
 use crate::cli::work::the_session;
 use crate::hooks::drive::iterative::adopted;
 use crate::loops::Verdict;
@@ -71,15 +70,14 @@ pub fn next(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
 pub fn log(at: &Desk, log: &Log) -> anyhow::Result<Outcome> {
     let redact = at.project.redactor()?;
     at.change(Some(&log.slug), |here| {
-        let unit = here.unit(&log.unit)?;
         let text = |text: &String| Some(redact.text(text));
-        let mut entry = Entry::of_unit(&log.unit, unit.iterations_used);
+        let mut entry = Entry::default();
         entry.did = text(&log.did);
         entry.remaining = text(&log.remaining);
         entry.blockers = text(&log.blockers);
         entry.commit.clone_from(&log.commit);
         entry.signal = log.signal.as_ref().and_then(text);
-        rule(here.book.record(entry))?;
+        rule(advance::note(&mut here.book, &log.unit, entry))?;
         Ok(format!("Noted in {}.", here.book.file(Part::Progress)))
     })
 }
@@ -134,19 +132,13 @@ pub fn phase(at: &Desk, slug: &str, name: &str) -> anyhow::Result<Outcome> {
 }
 
 pub fn skip(at: &Desk, slug: &str, id: &str, reason: Option<&str>) -> anyhow::Result<Outcome> {
-    let redact = at.project.redactor()?;
+    let why = match reason {
+        Some(why) => Some(at.project.redactor()?.text(why)),
+        None => None,
+    };
     at.change(Some(slug), |here| {
         here.must_run(at.session.as_deref())?;
-        let unit = here.unit(id)?;
-        if unit.is_closed() {
-            bail!("{id} is {} already", if unit.skipped { "skipped" } else { "done" });
-        }
-        let why = reason.map(|why| format!("Skipped: {}", redact.text(why)));
-        let mut entry = Entry::of_unit(id, unit.iterations_used);
-        entry.did = Some("Skipped by a command.".into());
-        entry.blockers = Some(why.unwrap_or_else(|| "Skipped".into()));
-        entry.step = step(&unit, Status::Blocked, true);
-        rule(here.book.record(entry))?;
+        rule(advance::skip(&mut here.book, id, why))?;
         rule(go_on(&mut here.book))?;
         Ok(here.now())
     })
@@ -155,25 +147,7 @@ pub fn skip(at: &Desk, slug: &str, id: &str, reason: Option<&str>) -> anyhow::Re
 pub fn unblock(at: &Desk, slug: &str, id: &str) -> anyhow::Result<Outcome> {
     at.change(Some(slug), |here| {
         here.must_run(at.session.as_deref())?;
-        let unit = here.unit(id)?;
-        let why = unit.reason.clone().unwrap_or_default();
-        match unit.status() {
-            _ if unit.is_waiting() => bail!("{id} is not blocked by anything else: {why}"),
-            Some(Status::Blocked | Status::Timeout) => {}
-            _ => bail!("{id} is {}, not blocked", unit.status),
-        }
-        if unit.iterations_used >= unit.max_iterations {
-            bail!(
-                "{id} has used {} of {} iterations; `hookkeeper iterative set {slug} {id} max={}` gives it more",
-                unit.iterations_used,
-                unit.max_iterations,
-                unit.max_iterations + 5
-            );
-        }
-        let mut entry = Entry::of_unit(id, unit.iterations_used);
-        entry.did = Some("Unblocked by a command.".into());
-        entry.step = step(&unit, Status::Pending, false);
-        rule(here.book.record(entry))?;
+        rule(advance::unblock(&mut here.book, id))?;
         rule(go_on(&mut here.book))?;
         Ok(here.now())
     })
@@ -186,27 +160,10 @@ pub fn set(at: &Desk, slug: &str, id: &str, value: &str) -> anyhow::Result<Outco
         most.with_context(|| format!("`{}`: say max=N, from 1 to {MOST}", clip(value, 40)))?;
     at.change(Some(slug), |here| {
         here.must_run(at.session.as_deref())?;
-        let unit = here.unit(id)?;
-        if most < unit.iterations_used || (unit.is(Status::Timeout) && most == unit.iterations_used)
-        {
-            bail!("{id} has used {} iterations already; give it more", unit.iterations_used);
-        }
-        if let Some(unit) = here.book.state.units_mut().get_mut(id) {
-            unit.max_iterations = most;
-        }
-        let mut entry = Entry::of_unit(id, unit.iterations_used);
-        entry.did = Some(format!("Max iterations: {most} (was {}).", unit.max_iterations));
-        entry.step =
-            unit.is(Status::Timeout).then(|| step(&unit, Status::Pending, false)).flatten();
-        rule(here.book.record(entry))?;
+        rule(advance::limit(&mut here.book, id, most))?;
         rule(go_on(&mut here.book))?;
         Ok(format!("{id}: {most} iterations at most.\n{}", here.now()))
     })
-}
-
-fn step(unit: &crate::books::iterative::Unit, to: Status, skipped: bool) -> Option<Step> {
-    let from = if unit.is_waiting() { Status::Pending } else { unit.status()? };
-    Some(Step { from, to, iteration: None, skipped })
 }
 
 pub fn guardrail(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {

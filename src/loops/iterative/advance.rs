@@ -1,10 +1,11 @@
 //! How a task goes on: what a signal makes of the unit at work, and which unit is next. Everything
 //! happens by entries in the log, so that the log can tell it again.
 
+use crate::books::iterative::Unit;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
 use crate::books::iterative::progress::{Entry, Step};
-use crate::books::plural;
+use crate::books::{clip, plural};
 use crate::loops::Verdict;
 
 use super::signal::{Said, Signal};
@@ -149,6 +150,82 @@ fn start(book: &mut Book, id: &str) -> Result<(), String> {
         skipped: false,
     });
     book.record(entry)
+}
+
+/// Somebody does without a unit.
+pub fn skip(book: &mut Book, id: &str, why: Option<String>) -> Result<(), String> {
+    let unit = known(book, id)?;
+    if unit.is_closed() {
+        return Err(format!("{id} is {} already", if unit.skipped { "skipped" } else { "done" }));
+    }
+    let mut entry = Entry::of_unit(id, unit.iterations_used);
+    entry.did = Some("Skipped by a command.".into());
+    entry.blockers = Some(why.map_or("Skipped".into(), |why| format!("Skipped: {why}")));
+    entry.step = step(&unit, Status::Blocked, true);
+    book.record(entry)
+}
+
+/// Takes up a unit that has stopped.
+pub fn unblock(book: &mut Book, id: &str) -> Result<(), String> {
+    let unit = known(book, id)?;
+    let (used, most) = (unit.iterations_used, unit.max_iterations);
+    let why = unit.reason.as_deref().unwrap_or_default();
+    match unit.status() {
+        _ if unit.is_waiting() => {
+            return Err(format!("{id} is not blocked by anything else: {why}"));
+        }
+        Some(Status::Blocked | Status::Timeout) if used >= most => {
+            return Err(format!(
+                "{id} has used {used} of {most} iterations; `hookkeeper iterative set {} {id} max={}` gives it more",
+                book.slug,
+                most + 5
+            ));
+        }
+        Some(Status::Blocked | Status::Timeout) => {}
+        _ => return Err(format!("{id} is {}, not blocked", unit.status)),
+    }
+    let mut entry = Entry::of_unit(id, used);
+    entry.did = Some("Unblocked by a command.".into());
+    entry.step = step(&unit, Status::Pending, false);
+    book.record(entry)
+}
+
+/// Another limit for a unit. One that was out of iterations can go on.
+pub fn limit(book: &mut Book, id: &str, most: u64) -> Result<(), String> {
+    let unit = known(book, id)?;
+    let (used, out) = (unit.iterations_used, unit.is(Status::Timeout));
+    if most < used || (out && most == used) {
+        return Err(format!("{id} has used {used} iterations already; give it more"));
+    }
+    if let Some(unit) = book.state.units_mut().get_mut(id) {
+        unit.max_iterations = most;
+    }
+    let mut entry = Entry::of_unit(id, used);
+    entry.did = Some(format!("Max iterations: {most} (was {}).", unit.max_iterations));
+    entry.step = step(&unit, Status::Pending, false).filter(|_| out);
+    book.record(entry)
+}
+
+fn known(book: &Book, id: &str) -> Result<Unit, String> {
+    let unit = book.state.unit(id).cloned();
+    unit.ok_or_else(|| match book.state.units().is_empty() {
+        true => format!("the task {} has no units yet", book.slug),
+        false => {
+            let ids = book.state.units().ids().join(", ");
+            format!("there is no unit `{}`; there are {ids}", clip(id, 80))
+        }
+    })
+}
+
+fn step(unit: &Unit, to: Status, skipped: bool) -> Option<Step> {
+    Some(Step { from: unit.stands()?, to, iteration: None, skipped })
+}
+
+/// Says what was done in an iteration. It moves nothing.
+pub fn note(book: &mut Book, id: &str, said: Entry) -> Result<(), String> {
+    let used = known(book, id)?.iterations_used;
+    let head = Entry::of_unit(id, used);
+    book.record(Entry { subject: head.subject, what: head.what, step: None, ..said })
 }
 
 /// Ends the task, with a verdict.
