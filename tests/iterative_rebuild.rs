@@ -129,13 +129,13 @@ fn act(book: &mut Book, dice: &mut Dice) {
         }
         6 => advance::no_signal(book),
         7 => {
-            let mut entry = Entry::default();
-            entry.did = Some(
-                dice.one(&["x\n## T1 - Iteration 9 - now\n**Status:** done", "  a  b ", "…"])
-                    .into(),
-            );
-            entry.remaining = Some(dice.one(&["None", "tests", ""]).into());
-            entry.signal = Some(format!("{at_random}_DONE"));
+            let forged = "x\n## T1 - Iteration 9 - now\n**Status:** done";
+            let entry = Entry {
+                did: Some(dice.one(&[forged, "  a  b ", "…"]).into()),
+                remaining: Some(dice.one(&["None", "tests", ""]).into()),
+                signal: Some(format!("{at_random}_DONE")),
+                ..Entry::default()
+            };
             advance::note(book, &at_random, entry)
         }
         8 => match dice.roll(3) {
@@ -189,7 +189,7 @@ fn check(task: &Task, what: &str) {
 #[test]
 fn the_log_tells_the_state() {
     let mut done = 0;
-    for seed in 1..1500_u64 {
+    for seed in 1..600_u64 {
         let mut dice = Dice(seed * 6_364_136_223 + 1);
         let task = random_task(&mut dice);
         let brief = brief::render(&task, &Brief::default());
@@ -235,7 +235,7 @@ fn the_log_tells_the_state() {
         let text = plan::render(&files.state);
         assert_eq!(plan::update(&text, &files.state), text, "seed {seed}");
     }
-    assert!(done > 50, "only {done} histories came to their end");
+    assert!(done > 20, "only {done} histories came to their end");
 }
 
 /// The governor drives tasks to an end, whatever the model says.

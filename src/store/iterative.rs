@@ -155,9 +155,12 @@ impl Shelf {
     }
 }
 
+/// A path, and what came of reading it.
+type TaskState = (String, Result<Option<Vec<u8>>>);
+
 impl View {
     /// The states of tasks, by their paths from the project.
-    pub fn task_states(&self) -> Result<Vec<(String, Result<Option<Vec<u8>>>)>> {
+    pub fn task_states(&self) -> Result<Vec<TaskState>> {
         let Some(room) = self.claude.sub(ROOM)? else { return Ok(Vec::new()) };
         let file = Part::State.file();
         let state = |slug: &TaskSlug| match room.sub(slug.as_str()) {

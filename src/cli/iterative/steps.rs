@@ -71,12 +71,14 @@ pub fn log(at: &Desk, log: &Log) -> anyhow::Result<Outcome> {
     let redact = at.project.redactor()?;
     at.change(Some(&log.slug), |here| {
         let text = |text: &String| Some(redact.text(text));
-        let mut entry = Entry::default();
-        entry.did = text(&log.did);
-        entry.remaining = text(&log.remaining);
-        entry.blockers = text(&log.blockers);
-        entry.commit.clone_from(&log.commit);
-        entry.signal = log.signal.as_ref().and_then(text);
+        let entry = Entry {
+            did: text(&log.did),
+            remaining: text(&log.remaining),
+            blockers: text(&log.blockers),
+            commit: log.commit.clone(),
+            signal: log.signal.as_ref().and_then(text),
+            ..Entry::default()
+        };
         rule(advance::note(&mut here.book, &log.unit, entry))?;
         Ok(format!("Noted in {}.", here.book.file(Part::Progress)))
     })

@@ -194,7 +194,9 @@ pub fn unblock(book: &mut Book, id: &str) -> Result<(), String> {
 pub fn limit(book: &mut Book, id: &str, most: u64) -> Result<(), String> {
     let unit = known(book, id)?;
     let (used, out) = (unit.iterations_used, unit.is(Status::Timeout));
-    if most < used || (out && most == used) {
+    // One that has to begin again needs an iteration for that.
+    let room = used + u64::from(used > 0 && !unit.is_at_work() && !unit.is(Status::Done));
+    if most < room {
         return Err(format!("{id} has used {used} iterations already; give it more"));
     }
     if let Some(unit) = book.state.units_mut().get_mut(id) {
