@@ -75,7 +75,14 @@ pub fn answer(
             let driven = snapshot.own(event).and_then(|live| live.loop_branch.clone());
             snapshot.branch = branch(store, driven.as_deref(), context)?;
         }
-        Ask::Iterative => snapshot.iterative = iterative(snapshot, event, store, context)?,
+        Ask::Iterative => {
+            let found = iterative(snapshot, event, store, context);
+            // What is wrong with a task's folder is no reason to lose an event.
+            snapshot.iterative = found.unwrap_or_else(|error| {
+                store.remarks.push(("iterative".into(), format!("HookKeeper: {error}.")));
+                None
+            });
+        }
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
             let bytes = store.beside_state("autonomous-loop.json");
@@ -144,6 +151,9 @@ fn iterative(
     store: &mut Store,
     context: &Context,
 ) -> Result<Option<Book>> {
+    if context.settings.systems_off.iter().any(|off| off == "iterative") {
+        return Ok(None);
+    }
     let driven = snapshot.own(event).and_then(|live| live.loop_task.as_deref());
     if let Some(slug) = driven.and_then(TaskSlug::known) {
         return book(store, slug, context.now);

@@ -7,9 +7,11 @@ pub mod brief;
 pub mod context;
 pub mod guardrails;
 pub mod lifecycle;
+pub mod needs;
 pub mod plan;
 pub mod progress;
 pub mod rebuild;
+pub mod step;
 pub mod unit;
 
 use serde::{Deserialize, Serialize};
@@ -142,6 +144,17 @@ impl Task {
     pub fn all_closed(&self) -> bool {
         let mut units = self.units().iter().peekable();
         units.peek().is_some() && units.all(|(_, unit)| unit.is_closed())
+    }
+
+    /// In a state that others wrote, what a unit waits for may be all that is said of its needs.
+    fn guess_needs(&mut self) {
+        let ids: Vec<String> = self.units().iter().map(|(id, _)| id.clone()).collect();
+        for (id, unit) in self.units_mut().iter_mut() {
+            let named: Vec<String> = unit.waits_for().map(str::to_owned).collect();
+            if unit.needs.is_empty() && named.iter().all(|need| need != id && ids.contains(need)) {
+                unit.needs = named;
+            }
+        }
     }
 
     /// Everything that follows from the units: which of them wait for others, which one is at work.

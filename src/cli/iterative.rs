@@ -3,9 +3,12 @@
 mod clear;
 mod commits;
 mod desk;
+mod driver;
+mod guardrail;
 mod new;
 mod show;
 mod steps;
+mod unit;
 
 use super::Project;
 use super::work::Who;
@@ -104,7 +107,7 @@ enum What {
     #[command(
         after_help = "Examples:\n  hookkeeper iterative guardrail user-auth 'Migrations first' --when 'Models change' \\\n    --problem 'Tests ran on the old schema' --solution 'Run the migrations before the tests'\n  hookkeeper iterative guardrail user-auth --from payments-20260114"
     )]
-    Guardrail(steps::Guardrail),
+    Guardrail(guardrail::Guardrail),
     /// Go on with a task that was interrupted, or that ended before it was complete
     #[command(after_help = "Example:\n  hookkeeper iterative resume user-auth")]
     Resume {
@@ -154,7 +157,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let at = desk::Desk { project, session };
     match &options.what {
         What::New(new) => new::run(&at, new),
-        What::Unit { slug, units } => new::add(&at, slug, units),
+        What::Unit { slug, units } => unit::add(&at, slug, units),
         What::List { json } => show::list(&at, *json),
         What::Status { slug, json } => show::status(&at, slug.as_deref(), *json),
         What::Next { slug } => steps::next(&at, slug.as_deref()),
@@ -164,7 +167,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Skip { slug, unit, reason } => steps::skip(&at, slug, unit, reason.as_deref()),
         What::Unblock { slug, unit } => steps::unblock(&at, slug, unit),
         What::Set { slug, unit, value } => steps::set(&at, slug, unit, value),
-        What::Guardrail(guardrail) => steps::guardrail(&at, guardrail),
+        What::Guardrail(guardrail) => guardrail::run(&at, guardrail),
         What::Resume { slug } => steps::resume(&at, slug.as_deref()),
         What::Adopt { slug } => steps::adopt(&at, slug.as_deref()),
         What::Cancel { slug } => steps::cancel(&at, slug.as_deref()),

@@ -22,11 +22,12 @@ pub fn at_start(
     snapshot: &Snapshot,
     context: &Context,
 ) -> Option<String> {
-    let lines = match source {
+    let mut lines = match source {
         "compact" => after_compaction(live, snapshot, context),
         "resume" | "fork" => after_resume(live, snapshot, context),
         _ => open_items(snapshot),
     };
+    lines.splice(0..0, iterative(live, snapshot));
     if lines.is_empty() {
         return None;
     }
@@ -43,6 +44,7 @@ pub fn at_start(
 pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
+    lines.extend(iterative(live, snapshot));
     lines.extend(open_items(snapshot));
     lines.extend(running(live, None));
     if !live.files_modified.is_empty() {
@@ -92,7 +94,6 @@ fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<Stri
 
 fn open_items(snapshot: &Snapshot) -> Vec<String> {
     let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
-    lines.extend(iterative(snapshot));
     let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
@@ -133,8 +134,13 @@ fn branch_loop(snapshot: &Snapshot) -> Option<String> {
 
 /// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
 /// that is not for the model to know.
-fn iterative(snapshot: &Snapshot) -> Option<String> {
+fn iterative(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
+    // What another session works on is not this one's to go on with.
+    let owner = book.state.session_id.as_ref().filter(|id| **id != live.session_id);
+    if owner.is_some_and(|owner| snapshot.lives.contains_key(owner)) {
+        return None;
+    }
     let (done, all) = book.state.done();
     let mut line = format!(
         "- an iterative task in {}: {}, phase {}, {done} of {} done",

@@ -102,9 +102,10 @@ impl Driven {
     }
 
     fn conflict(&self) -> Option<String> {
-        let first = self.book.conflicts.first()?;
+        self.book.conflicts.first()?;
+        let all = clip(&self.book.conflicts.join("; "), 600);
         Some(format!(
-            "state.json and progress.md did not agree ({first}); the log holds. States change by signals and \
+            "state.json and progress.md did not agree ({all}); the log holds. States change by signals and \
              commands, not by editing the file."
         ))
     }
@@ -115,7 +116,14 @@ impl Driven {
         let is = if unit.is(Status::Timeout) { "has stopped" } else { "is" };
         let status =
             if unit.is(Status::Timeout) { String::new() } else { format!(" {}", unit.status) };
-        Some(format!("Unit {id} {is}{status}{why}."))
+        let mut said = format!("Unit {id} {is}{status}{why}.");
+        if !unit.is_closed() {
+            said.push_str(&format!(
+                " If that is a pattern, keep it: `hookkeeper iterative guardrail {} 'NAME' --when '…' --problem '…' --solution '…'`.",
+                self.book.slug
+            ));
+        }
+        Some(said)
     }
 }
 

@@ -63,7 +63,10 @@ impl Book {
             before,
             now,
         };
-        if book.log.is_anchored() {
+        if !book.log.is_anchored() {
+            book.state.guess_needs();
+            book.state.settle();
+        } else {
             let folded = fold(&book.state, &book.log);
             book.conflicts = differences(&book.state, &folded);
             book.state = folded;

@@ -3,10 +3,9 @@
 //! limits), because people and models write their notes there.
 
 use super::lifecycle::Status;
+use super::needs::{chain, dependencies, in_order};
 use super::{Task, Unit, Units};
 use crate::books::plural;
-
-const ARROW: &str = " → ";
 
 /// The whole file.
 pub fn render(task: &Task) -> String {
@@ -159,30 +158,6 @@ fn one(id: &str, unit: &Unit, task: &Task) -> String {
     out
 }
 
-/// Chains of units that need each other, one on each line.
-fn dependencies(units: &Units) -> String {
-    let mut edges: Vec<(&str, &str)> = Vec::new();
-    for (id, unit) in units.iter() {
-        edges.extend(unit.needs.iter().map(|need| (need.as_str(), id.as_str())));
-    }
-    let alone = |id: &&str| edges.iter().all(|(from, to)| from != id && to != id);
-    let alone: Vec<&str> = units.ids().into_iter().filter(alone).collect();
-    let mut lines = Vec::new();
-    while !edges.is_empty() {
-        let (from, to) = edges.remove(0);
-        let mut chain = vec![from, to];
-        while let Some(at) = edges.iter().position(|(from, _)| chain.last() == Some(from)) {
-            chain.push(edges.remove(at).1);
-        }
-        lines.push(format!("{} (sequential)", chain.join(ARROW)));
-    }
-    lines.extend(alone.iter().map(|id| format!("{id} (independent)")));
-    if lines.is_empty() {
-        lines.push("None yet.".into());
-    }
-    format!("\n{}\n", lines.join("\n"))
-}
-
 /// What a plan says of its units.
 #[derive(Debug, Default, PartialEq)]
 pub struct Planned {
@@ -232,12 +207,6 @@ impl Planned {
     }
 }
 
-/// Needs in the order of the plan, each once, and none that does not exist.
-pub fn in_order(needs: &mut Vec<String>, ids: &[String]) {
-    let wanted = std::mem::take(needs);
-    needs.extend(ids.iter().filter(|id| wanted.contains(id)).cloned());
-}
-
 /// `- [x] **T1**: title`: the unit, and what follows it.
 fn item(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("- [")?;
@@ -269,39 +238,4 @@ fn learn(unit: &mut Unit, key: &str, value: &str) {
         "Model" => unit.model = value.to_owned(),
         _ => {}
     }
-}
-
-/// `T1 → T2 (sequential)`
-fn chain(line: &str) -> Vec<String> {
-    let line = line.trim().trim_start_matches("- ");
-    let line = line.split(" (").next().unwrap_or(line);
-    line.split(['→', '>']).map(|id| id.trim().trim_end_matches('-').trim().to_owned()).collect()
-}
-
-/// Units that need each other in a circle, in their order; empty if there are none.
-pub fn circle(units: &Units) -> Vec<String> {
-    let mut left: Vec<&(String, Unit)> = units.iter().collect();
-    loop {
-        let ids: Vec<&str> = left.iter().map(|(id, _)| id.as_str()).collect();
-        let free = |unit: &Unit| unit.needs.iter().all(|need| !ids.contains(&need.as_str()));
-        let before = left.len();
-        let stuck: Vec<bool> = left.iter().map(|(_, unit)| !free(unit)).collect();
-        let mut keep = stuck.into_iter();
-        left.retain(|_| keep.next().unwrap_or(false));
-        if left.len() == before || left.is_empty() {
-            break;
-        }
-    }
-    // What only hangs on the circle is not in it: go along needs until something comes again.
-    let Some(mut at) = left.first().map(|(id, _)| id.as_str()) else { return Vec::new() };
-    let mut way: Vec<&str> = Vec::new();
-    while !way.contains(&at) {
-        way.push(at);
-        let unit = left.iter().find(|(id, _)| id == at).map(|(_, unit)| unit);
-        let is_left = |need: &&String| left.iter().any(|(id, _)| id == *need);
-        let Some(next) = unit.and_then(|unit| unit.needs.iter().find(is_left)) else { break };
-        at = next;
-    }
-    let from = way.iter().position(|id| *id == at).unwrap_or(0);
-    way.into_iter().skip(from).map(str::to_owned).collect()
 }

@@ -1,14 +1,13 @@
 //! `progress.md`: what happened, entry by entry. Entries are only ever added. Models and people add
 //! their own in the same form; what moves a unit has a `**Status:**` line, which is ours.
 
-use super::lifecycle::Status;
+pub use super::step::Step;
 use crate::books::clip;
 
 pub const HEAD: &str = "# Progress Log\n";
 /// The subject of entries that are about the whole task.
 pub const TASK: &str = "Task";
 const LONGEST: usize = 1000;
-const ARROW: &str = " → ";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
@@ -30,16 +29,6 @@ pub struct Entry {
     pub verdict: Option<String>,
     /// The whole state at this point, where the log does not tell how it came about.
     pub state: Option<String>,
-}
-
-/// What became of a unit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    pub from: Status,
-    pub to: Status,
-    /// The iteration that begins.
-    pub iteration: Option<u64>,
-    pub skipped: bool,
 }
 
 pub const NONE: &str = "none";
@@ -152,39 +141,6 @@ fn fields<'a>(lines: &[&'a str]) -> Vec<(&'a str, String)> {
     found
 }
 
-impl Step {
-    /// `in_progress → confirming`, `in_progress, iteration 3`, `pending → blocked, skipped`
-    fn text(&self) -> String {
-        let mut text = self.to.name().to_owned();
-        if self.from != self.to {
-            text = format!("{}{ARROW}{text}", self.from.name());
-        }
-        if let Some(n) = self.iteration {
-            text.push_str(&format!(", iteration {n}"));
-        }
-        if self.skipped {
-            text.push_str(", skipped");
-        }
-        text
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split(", ");
-        let statuses = parts.next()?;
-        let (from, to) = statuses.split_once(ARROW).unwrap_or((statuses, statuses));
-        let (from, to) = (Status::named(from)?, Status::named(to)?);
-        let mut step = Self { from, to, iteration: None, skipped: false };
-        for part in parts {
-            match part.strip_prefix("iteration ") {
-                Some(n) => step.iteration = Some(n.parse().ok()?),
-                None if part == "skipped" => step.skipped = true,
-                None => return None,
-            }
-        }
-        Some(step)
-    }
-}
-
 /// The entries of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
@@ -238,6 +194,7 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lifecycle::Status;
     use super::*;
 
     #[test]

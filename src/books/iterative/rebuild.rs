@@ -4,7 +4,7 @@
 use super::lifecycle::{self, Status};
 use super::plan::Planned;
 use super::progress::{Entry, Log, NONE, TASK};
-use super::{Task, brief};
+use super::{Task, Unit, brief};
 
 /// What there is to rebuild a state from.
 pub struct Sources<'a> {
@@ -207,7 +207,7 @@ fn stand_like(state: &mut Task, other: &Task) {
 
 /// Where a state and what the log makes of it differ, for people.
 pub fn differences(state: &Task, log: &Task) -> Vec<String> {
-    let mut found = Vec::new();
+    let (mut found, mut rules) = (Vec::new(), Vec::new());
     let mut differ = |what: &str, is: &str, should: &str| {
         if is != should {
             found.push(format!("{what}: {is} in state.json, {should} by progress.md"));
@@ -223,14 +223,15 @@ pub fn differences(state: &Task, log: &Task) -> Vec<String> {
             continue;
         };
         differ(id, &is.status, &unit.status);
-        let counts = |unit: &super::Unit| {
+        rules.extend(broken_rule(id, is, unit));
+        let counts = |unit: &Unit| {
             format!(
                 "{} iterations, {} confirmations",
                 unit.iterations_used, unit.confirmations_used
             )
         };
         differ(id, &counts(is), &counts(unit));
-        let passed = |unit: &super::Unit| match unit.verification_passed {
+        let passed = |unit: &Unit| match unit.verification_passed {
             Some(true) => "verified",
             _ => "not verified",
         };
@@ -241,5 +242,13 @@ pub fn differences(state: &Task, log: &Task) -> Vec<String> {
             differ(id, "there", "unknown");
         }
     }
+    found.extend(rules);
     found
+}
+
+/// The rule that a state breaks which says more of a unit than the log allows.
+fn broken_rule(id: &str, is: &Unit, log: &Unit) -> Option<String> {
+    let (from, to) = (log.stands()?, is.stands()?);
+    let rule = lifecycle::allowed(from, to).err().filter(|_| from != to)?;
+    Some(format!("{id}: {} → {} is refused: {rule}", from.name(), to.name()))
 }

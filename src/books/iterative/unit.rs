@@ -105,11 +105,15 @@ impl Unit {
 
     /// Blocked by nothing but its needs, so that their end is enough to go on.
     pub fn is_waiting(&self) -> bool {
-        let named = self.reason.as_deref().and_then(|reason| reason.strip_prefix(WAITING));
         let is_need = |id: &str| self.needs.iter().any(|need| need == id);
-        self.is(Status::Blocked)
-            && !self.skipped
-            && named.is_some_and(|named| named.split(", ").all(is_need))
+        !self.skipped && self.waits_for().next().is_some() && self.waits_for().all(is_need)
+    }
+
+    /// What its reason says that it waits for.
+    pub(super) fn waits_for(&self) -> impl Iterator<Item = &str> {
+        let reason = self.reason.as_deref().filter(|_| self.is(Status::Blocked));
+        let named = reason.and_then(|reason| reason.strip_prefix(WAITING));
+        named.into_iter().flat_map(|named| named.split(", "))
     }
 
     /// Its status as the lifecycle sees it: one that only waits for others has not begun.

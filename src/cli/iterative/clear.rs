@@ -2,12 +2,13 @@
 
 use anyhow::bail;
 
-use super::desk::{Desk, Here, around, note_driver, rule};
+use super::desk::{Desk, Here, around, rule};
+use super::driver::note_driver;
 use crate::Outcome;
-use crate::books::iterative::Task;
 use crate::books::iterative::book::{Book, rebuilt};
 use crate::books::iterative::progress::{Entry, HEAD, Log, NONE};
 use crate::books::iterative::rebuild::{Sources, differences, rebuild as make};
+use crate::books::iterative::{Task, brief};
 use crate::id::TaskSlug;
 use crate::loops::iterative::title;
 use crate::plan::{Change, Plan};
@@ -47,7 +48,7 @@ pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> 
         let brief = store.task_text(&slug, Part::Brief)?;
         let knowledge = match (&old, &brief) {
             (Some(old), _) if old.is_known() => old.is_knowledge(),
-            (_, Some(brief)) => brief.contains("**Mode:** knowledge"),
+            (_, Some(brief)) => brief::parse(brief).is_ok_and(|task| task.is_knowledge()),
             _ => false,
         };
         let plan = store.task_text(&slug, if knowledge { Part::Plan } else { Part::Tasks })?;

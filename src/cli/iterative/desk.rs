@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 
 use super::commits;
+use super::driver::note_driver;
 use crate::Outcome;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
@@ -13,10 +14,8 @@ use crate::books::iterative::progress::Log;
 use crate::books::live::Live;
 use crate::cli::Project;
 use crate::gather;
-use crate::hooks::desk as copies;
 use crate::id::TaskSlug;
 use crate::loops::iterative::{prompt, title};
-use crate::loops::queue;
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -176,52 +175,6 @@ impl Desk<'_> {
         store.commit(&plan.changes)?;
         Ok(())
     }
-
-    /// Its session hears of an end that was reached elsewhere, with the next event that can say so.
-    fn tell_driver(&self, book: &Book, store: &mut Store) {
-        let owner = &book.state.session_id;
-        let fresh = book.state.verdict_at.as_ref() == Some(&book.state.updated);
-        if let (true, Some(verdict)) =
-            (fresh && owner.is_some() && *owner != self.session, &book.state.verdict)
-        {
-            let why = book.state.verdict_reason.as_deref().unwrap_or_default();
-            let text = format!("HookKeeper: the {} is {verdict}: {why}.", title(book));
-            store.remarks.push((format!("iterative {} {}", book.slug, book.state.updated), text));
-        }
-    }
-
-    /// One session drives one loop.
-    pub fn refuse_a_second(
-        &self,
-        session: &str,
-        snapshot: &Snapshot,
-        slug: &TaskSlug,
-    ) -> anyhow::Result<()> {
-        let running = snapshot.queue.as_ref().filter(|queue| queue.is_running());
-        if let Some(queue) = running.filter(|queue| queue.session_id.as_deref() == Some(session)) {
-            bail!(
-                "session {session} drives a {} already: `hookkeeper loop cancel` ends it",
-                queue::title(queue)
-            );
-        }
-        let live = snapshot.lives.get(session);
-        if let Some(key) = live.and_then(|live| live.loop_branch.as_ref()) {
-            bail!(
-                "session {session} drives the loop of branch {key} already: `hookkeeper branch loop cancel` ends it"
-            );
-        }
-        let task =
-            live.and_then(|live| live.loop_task.as_deref()).filter(|task| *task != slug.as_str());
-        let named = task.and_then(TaskSlug::known);
-        if let Some(task) = named
-            && self.state(&task)?.is_some_and(|task| task.is_open())
-        {
-            bail!(
-                "session {session} drives the task {task} already: `hookkeeper iterative cancel {task}` ends it"
-            );
-        }
-        Ok(())
-    }
 }
 
 /// Live sessions and the loop of the work queue.
@@ -230,43 +183,6 @@ pub fn around(store: &mut Store) -> anyhow::Result<Snapshot> {
     gather::copies(&mut snapshot, store)?;
     snapshot.queue = store.load(&Doc::Queue, gather::json)?;
     Ok(snapshot)
-}
-
-/// The session that drives a task knows it, and one that does not any more forgets it.
-pub fn note_driver(plan: &mut Plan, snapshot: &mut Snapshot, book: &Book, signalled: bool) {
-    let state = &book.state;
-    let owner = state.session_id.as_ref().filter(|_| state.is_open());
-    let confirming = state
-        .current()
-        .and_then(|id| state.unit(id))
-        .is_some_and(|unit| unit.status == "confirming");
-    let mut changed = false;
-    for live in snapshot.lives.values_mut() {
-        let before = live.clone();
-        let drives = owner == Some(&live.session_id);
-        let had = live.loop_task.as_deref() == Some(book.slug.as_str());
-        if drives != had {
-            live.loop_task = drives.then(|| book.slug.as_str().to_owned());
-            live.loop_edits = 0;
-            live.loop_signalled = false;
-        }
-        if had && state.verdict.is_some() {
-            live.loop_verdict.clone_from(&state.verdict);
-        }
-        if drives && signalled {
-            live.loop_signalled = true;
-            if confirming {
-                live.loop_edits = 0;
-            }
-        }
-        if *live != before {
-            plan.put(Doc::live(&live.session_id), live);
-            changed = true;
-        }
-    }
-    if changed {
-        copies::put_copies(plan, snapshot, snapshot.lives.values());
-    }
 }
 
 impl Here<'_> {

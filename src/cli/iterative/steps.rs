@@ -6,7 +6,6 @@ use super::desk::{Desk, rule};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::iterative::PHASES;
-use crate::books::iterative::guardrails::{self, HEAD, Lesson};
 use crate::books::iterative::progress::{Entry, NONE};
 use crate::cli::work::the_session;
 use crate::hooks::drive::iterative::adopted;
@@ -14,8 +13,7 @@ use crate::loops::Verdict;
 use crate::loops::iterative::advance::{self, go_on};
 use crate::loops::iterative::signal::Said;
 use crate::loops::iterative::title;
-use crate::plan::Change;
-use crate::store::layout::{Doc, Part};
+use crate::store::layout::Part;
 
 const MOST: u64 = 1000;
 
@@ -37,26 +35,6 @@ pub struct Log {
     /// For the record only: `iterative signal`, or the tag in a message, moves the unit
     #[arg(long, value_name = "SIGNAL")]
     signal: Option<String>,
-}
-
-#[derive(clap::Args)]
-pub struct Guardrail {
-    slug: String,
-    /// What the lesson is called
-    #[arg(required_unless_present = "from", requires_all = ["when", "problem", "solution"])]
-    name: Option<String>,
-    /// Where it applies
-    #[arg(long, value_name = "TEXT")]
-    when: Option<String>,
-    /// What went wrong
-    #[arg(long, value_name = "TEXT")]
-    problem: Option<String>,
-    /// How to avoid it
-    #[arg(long, value_name = "TEXT")]
-    solution: Option<String>,
-    /// Take over the lessons of this archived task
-    #[arg(long, value_name = "ARCHIVED", conflicts_with = "name")]
-    from: Option<String>,
 }
 
 pub fn next(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
@@ -165,69 +143,6 @@ pub fn set(at: &Desk, slug: &str, id: &str, value: &str) -> anyhow::Result<Outco
         rule(advance::limit(&mut here.book, id, most))?;
         rule(go_on(&mut here.book))?;
         Ok(format!("{id}: {most} iterations at most.\n{}", here.now()))
-    })
-}
-
-pub fn guardrail(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
-    let redact = at.project.redactor()?;
-    let slug = at.slug(Some(&options.slug))?;
-    let (book_part, doc) = (Part::Guardrails, Doc::Iterative(slug.clone(), Part::Guardrails));
-    at.project.change(|store| {
-        let now = store.task_text(&slug, book_part)?;
-        if store.frozen.contains(&doc) {
-            bail!("{} was not changed: it is no text", doc.path());
-        }
-        let mut new = String::new();
-        let said = if let Some(from) = &options.from {
-            let known = guardrails::parse(now.as_deref().unwrap_or_default());
-            let archived = store.archived_guardrails()?;
-            let found = archived.iter().find(|(name, _)| name == from);
-            let (_, text) = found.with_context(|| {
-                let names: Vec<&str> = archived.iter().map(|(name, _)| name.as_str()).collect();
-                format!(
-                    "there is no archived task `{}` with guardrails; there are: {}",
-                    clip(from, 80),
-                    names.join(", ")
-                )
-            })?;
-            let fresh: Vec<_> = guardrails::parse(text)
-                .into_iter()
-                .filter(|lesson| !known.contains(lesson))
-                .collect();
-            new.extend(fresh.iter().map(guardrails::Guardrail::markdown));
-            format!("Taken over from {from}: {}.", crate::books::plural(fresh.len(), "guardrail"))
-        } else {
-            let text = |text: &Option<String>| {
-                clip(&redact.text(text.as_deref().unwrap_or_default()), 500)
-            };
-            let state = store.task_state(&slug)?.unwrap_or_default();
-            let learned = match state.current() {
-                Some(id) => format!("{id} iteration {}", state.current_iteration),
-                None => format!("phase {}", state.phase),
-            };
-            let name = text(&options.name);
-            if name.is_empty() {
-                bail!("the guardrail has no name");
-            }
-            let (when, problem, solution) =
-                (text(&options.when), text(&options.problem), text(&options.solution));
-            let lesson = Lesson {
-                name: &name,
-                when: &when,
-                problem: &problem,
-                solution: &solution,
-                learned: &learned,
-            };
-            new = lesson.markdown();
-            format!("Noted in {}: {name}.", doc.path())
-        };
-        if now.is_none() {
-            new.insert_str(0, HEAD);
-        }
-        if !new.is_empty() {
-            store.commit(&[Change::Append(doc.clone(), new)])?;
-        }
-        Ok(Outcome::said(said))
     })
 }
 

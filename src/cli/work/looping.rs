@@ -140,6 +140,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Adopt => change(project, |queue, snapshot| {
             must_run(queue, None)?;
             let id = the_session(session, snapshot)?;
+            let live = snapshot.lives.get(&id);
+            if let Some(task) = live.and_then(|live| live.loop_task.as_ref()) {
+                bail!(
+                    "session {id} drives the task {task}: `hookkeeper iterative cancel {task}` ends it"
+                );
+            }
             queue.session_id = Some(id.clone());
             Ok(Outcome::said(format!("{}: now driven by session {id}", title(queue))))
         }),

@@ -92,8 +92,9 @@ pub fn question(book: &Book) -> String {
         let why = clip(unit.reason.as_deref().unwrap_or("no reason given"), 200);
         match unit.status() {
             Some(Status::Timeout) => out.push_str(&format!(
-                " {id} is out of iterations ({why}): `hookkeeper iterative set {slug} {id} max={}` gives it more.",
-                unit.max_iterations + 5
+                " {id} is out of iterations ({why}): `hookkeeper iterative set {slug} {id} max={}` gives it more; or make its criteria simpler in {}, then `hookkeeper iterative rebuild {slug}`.",
+                unit.max_iterations + 5,
+                book.state.plan_file(),
             )),
             Some(Status::Blocked) if !unit.skipped && !unit.is_waiting() => out.push_str(&format!(
                 " {id} is blocked ({why}): `hookkeeper iterative unblock {slug} {id}` when that is settled."
