@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::clip;
@@ -13,7 +14,7 @@ use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, side_file, transcript};
+use crate::facts::{client, files, side_file, transcript};
 use crate::hooks::drive;
 use crate::id::{BranchKey, TaskSlug};
 use crate::json::Object;
@@ -85,8 +86,12 @@ pub fn answer(
         }
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
-            let bytes = store.beside_state("autonomous-loop.json");
-            snapshot.autonomous = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
+        }
+        Ask::Artifacts => {
+            let state = snapshot.autonomous.as_ref();
+            let named = state.map(Autonomous::documents).unwrap_or_default();
+            snapshot.artifacts = files::present(context.root.as_ref(), named);
         }
         Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
@@ -193,6 +198,14 @@ pub fn copies(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
     all_live(snapshot, store)?;
     snapshot.active = store.load(&Doc::Active, json)?;
     snapshot.current = store.load(&Doc::Current, json)?;
+    Ok(())
+}
+
+/// The loops that a session may drive, for a command that starts or passes on one.
+pub fn loops(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
+    snapshot.queue = store.load(&Doc::Queue, json)?;
+    snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
+    snapshot.frozen.clone_from(&store.frozen);
     Ok(())
 }
 

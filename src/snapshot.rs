@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use crate::books::active::Active;
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
@@ -47,8 +48,9 @@ pub enum Ask {
     Branch,
     /// The iterative task that the session drives, else the one that concerns it most.
     Iterative,
-    /// `.claude/autonomous-loop.json`, as it is.
     Autonomous,
+    /// Which documents of the autonomous loop's receipts are there.
+    Artifacts,
     Metrics,
     Cleared,
     /// All backups with their owners.
@@ -95,7 +97,9 @@ pub struct Snapshot {
     pub errors: Option<Errors>,
     pub queue: Option<Queue>,
     pub loop_state: Option<String>,
-    pub autonomous: Option<Value>,
+    pub autonomous: Option<Autonomous>,
+    /// Documents that its receipts name and that exist and are not empty.
+    pub artifacts: BTreeSet<String>,
     pub metrics: Option<Metrics>,
     pub cleared: Option<Cleared>,
     pub backups: Vec<Kept>,

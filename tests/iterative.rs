@@ -695,11 +695,17 @@ fn without_units_it_is_talked_about_first() {
 #[test]
 fn a_session_drives_one_loop_and_others_are_left_alone() {
     let mut scratch = started();
-    refused(&scratch.run(&["loop", "start", "x"], b""), "this session drives the task auth");
-    refused(&scratch.run(&["branch", "loop", "start", "x"], b""), "drives the task auth already");
+    refused(
+        &scratch.run(&["loop", "start", "x"], b""),
+        "drives the task auth: `hookkeeper iterative cancel` ends it",
+    );
+    refused(
+        &scratch.run(&["branch", "loop", "start", "x"], b""),
+        "drives the task auth: `hookkeeper iterative cancel",
+    );
     refused(
         &run(&scratch, &["new", "second", "--task", "x", "--mode", "development"]),
-        "drives the task auth already",
+        "drives the task auth: `hookkeeper iterative cancel",
     );
     scratch.hook(&event("other", "SessionStart", json!({"source": "startup"})));
     scratch.hook(&event("other", "UserPromptSubmit", json!({"prompt": "hi"})));
@@ -711,13 +717,17 @@ fn a_session_drives_one_loop_and_others_are_left_alone() {
         &format!("is driven by session {SESSION}"),
     );
     good(scratch.run(&["loop", "start", "mine"], b""));
-    refused(&run(&scratch, &["adopt", "auth"]), "session other drives a loop \"mine\"");
+    refused(&run(&scratch, &["adopt", "auth"]), "session other drives the loop \"mine\"");
     refused(
         &run(&scratch, &["new", "second", "--task", "x", "--mode", "development"]),
-        "session other drives a loop \"mine\"",
+        "session other drives the loop \"mine\"",
     );
     good(scratch.run(&["loop", "cancel"], b""));
+    good(scratch.run(&["autonomous", "start", "--feature", "mine too"], b""));
+    refused(&run(&scratch, &["adopt", "auth"]), "`hookkeeper autonomous cancel` ends it");
+    good(scratch.run(&["autonomous", "cancel"], b""));
     good(run(&scratch, &["adopt", "auth"]));
+    refused(&scratch.run(&["autonomous", "start", "--feature", "x"], b""), "drives the task auth");
     assert_eq!(stop(&scratch, "on").get("decision"), None, "it was taken away");
     assert_eq!(stop_of(&scratch, "other", "on")["decision"], "block");
     // A person ends it; the session hears of it.

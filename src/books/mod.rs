@@ -5,6 +5,7 @@
 
 pub mod active;
 pub mod agent;
+pub mod autonomous;
 pub mod backup;
 pub mod branch;
 pub mod cleared;

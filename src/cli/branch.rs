@@ -3,16 +3,17 @@
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::work::{Who, driver, the_session};
+use super::work::{Who, driver, must_be_free, the_session};
 use super::{Project, said_json};
 use crate::Outcome;
 use crate::books::branch::{BranchLoop, BranchState};
 use crate::facts::git;
 use crate::gather;
 use crate::hooks::desk;
+use crate::hooks::drive::Name;
+use crate::loops::Verdict;
 use crate::loops::branch::{Driven, MAX_ITERATIONS, PROMISE};
 use crate::loops::governor::Loop as _;
-use crate::loops::{Verdict, queue};
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
@@ -206,15 +207,7 @@ impl Here {
 
     /// One session drives one loop.
     fn refuse_a_second(&self, session: &str) -> anyhow::Result<()> {
-        let queue = self.snapshot.queue.as_ref().filter(|queue| queue.is_running());
-        if let Some(queue) = queue.filter(|queue| queue.session_id.as_deref() == Some(session)) {
-            bail!("session {session} drives a {} already", queue::title(queue));
-        }
-        let live = self.snapshot.lives.get(session);
-        if let Some(task) = live.and_then(|live| live.loop_task.as_ref()) {
-            bail!("session {session} drives the task {task} already");
-        }
-        Ok(())
+        must_be_free(session, &self.snapshot, Name::Branch)
     }
 }
 
@@ -232,7 +225,7 @@ fn change(
     project.change(|store| {
         let mut snapshot = Snapshot::default();
         gather::copies(&mut snapshot, store)?;
-        snapshot.queue = store.load(&Doc::Queue, gather::json)?;
+        gather::loops(&mut snapshot, store)?;
         let key = store.branch_key(&name)?;
         let doc = Doc::Branch(key.clone());
         let before: Option<BranchState> = store.load(&doc, gather::json)?;

@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{
-    agents, backup, branch, doctor, errors, install, iterative, record, replay, reset, schema,
-    sessions, shell, status, statusline, uninstall, validate, work,
+    agents, autonomous, backup, branch, doctor, errors, install, iterative, record, replay, reset,
+    schema, sessions, shell, status, statusline, uninstall, validate, work,
 };
 
 #[derive(Subcommand)]
@@ -62,6 +62,11 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
     )]
     Loop(work::looping::Arguments),
+    /// Take a feature through its phases, each with a receipt, until it is shipped
+    #[command(
+        after_help = "Examples:\n  hookkeeper autonomous start 'Add user authentication'\n  hookkeeper autonomous status\n  hookkeeper autonomous approve"
+    )]
+    Autonomous(autonomous::Arguments),
     /// What belongs to a branch: its loop
     #[command(
         after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"

@@ -4,12 +4,14 @@
 //! [`Outcome`].
 
 mod agents;
+mod autonomous;
 mod backup;
 mod branch;
 mod command;
 mod diff;
 mod doctor;
 mod errors;
+mod git;
 mod install;
 mod iterative;
 mod record;
@@ -91,6 +93,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Validate(options) => validate::run(&project, options),
         Command::Statusline(options) => Ok(statusline::run(&project, options)),
         Command::Doctor(options) => doctor::run(&project, options),
+        Command::Autonomous(options) => autonomous::run(&project, options),
         Command::Branch(options) => branch::run(&project, options),
         Command::Iterative(options) => iterative::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),

@@ -2,6 +2,7 @@
 //! there: a hook does not fail because a transcript is missing.
 #![expect(clippy::disallowed_methods, reason = "facts read what others wrote, and write nothing")]
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,14 @@ pub fn below(path: &Path, ends: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Those of the named files below a directory that exist and are not empty.
+pub fn present(root: &Path, names: Vec<&str>) -> BTreeSet<String> {
+    let there = |name: &&str| {
+        std::fs::metadata(root.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0)
+    };
+    names.into_iter().filter(there).map(str::to_owned).collect()
 }
 
 /// At most the first `most` bytes of a file.

@@ -4,6 +4,7 @@
 //! and `at_stop` (what the governor decides, written down). The order in [`KINDS`] is that in which
 //! loops that nobody owns are adopted.
 
+pub mod autonomous;
 pub mod branch;
 pub mod iterative;
 pub mod queue;
@@ -30,6 +31,45 @@ impl<'a> Owner<'a> {
     }
 }
 
+/// The kinds of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    Queue,
+    Autonomous,
+    Branch,
+    Iterative,
+}
+
+impl Name {
+    /// The command that ends such a loop.
+    pub fn cancel(self) -> &'static str {
+        match self {
+            Self::Queue => "hookkeeper loop cancel",
+            Self::Autonomous => "hookkeeper autonomous cancel",
+            Self::Branch => "hookkeeper branch loop cancel",
+            Self::Iterative => "hookkeeper iterative cancel",
+        }
+    }
+}
+
+/// The loops that a session drives, as the books have it: there should be one at most.
+pub fn driven_by(session: &str, snapshot: &Snapshot) -> Vec<(Name, String)> {
+    let mut found = Vec::new();
+    let own = |owner: Option<Owner>| owner.is_some_and(|owner| owner.is(session));
+    if let Some(queue) = snapshot.queue.as_ref().filter(|_| own(queue::owner(snapshot))) {
+        found.push((Name::Queue, crate::loops::queue::title(queue)));
+    }
+    if let Some(state) = snapshot.autonomous.as_ref().filter(|_| own(autonomous::owner(snapshot))) {
+        found.push((Name::Autonomous, crate::loops::autonomous::words::title(state)));
+    }
+    let live = snapshot.lives.get(session);
+    let branch = live.and_then(|live| live.loop_branch.as_ref());
+    found.extend(branch.map(|key| (Name::Branch, format!("loop of branch {key}"))));
+    let task = live.and_then(|live| live.loop_task.as_ref());
+    found.extend(task.map(|slug| (Name::Iterative, format!("task {slug}"))));
+    found
+}
+
 /// A kind of loop.
 struct Kind {
     /// Whose the loop is, if there is one that runs.
@@ -39,25 +79,27 @@ struct Kind {
     at_stop: fn(&mut Plan, &mut Live, &Snapshot, &Stop) -> Option<Decision>,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind { owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
+    Kind { owner: autonomous::owner, take: autonomous::take, at_stop: autonomous::at_stop },
     Kind { owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
     Kind { owner: iterative::owner, take: iterative::take, at_stop: iterative::at_stop },
 ];
 
 /// What has to be seen to drive a loop at a Stop.
 pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
-    let mut asks = vec![Ask::Queue];
+    let mut asks = vec![Ask::Queue, Ask::Autonomous];
     let Some(live) = snapshot.own(event) else { return asks };
     asks.extend(queue::asks(snapshot));
+    asks.extend(autonomous::asks(live, snapshot));
     asks.extend(branch::asks(live));
     asks.extend(iterative::asks(live));
     asks
 }
 
 /// What has to be seen to find a loop that is nobody's, or was passed on.
-pub fn asks_to_adopt() -> [Ask; 2] {
-    [Ask::Queue, Ask::Branch]
+pub fn asks_to_adopt() -> [Ask; 3] {
+    [Ask::Queue, Ask::Autonomous, Ask::Branch]
 }
 
 /// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has

@@ -87,9 +87,8 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
 /// What other systems keep beside the state.
 fn beside(snapshot: &Snapshot) -> Extra {
     let mut extra = Extra::new();
-    if let Some(file) = &snapshot.autonomous {
-        extra.insert("autonomous".into(), file.clone());
-    }
+    let autonomous = snapshot.autonomous.as_ref().and_then(|s| serde_json::to_value(s).ok());
+    extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
     let branch = snapshot.branch.as_ref().and_then(|(_, state)| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
     let open = snapshot.iterative.as_ref().filter(|book| book.state.is_open());

@@ -94,6 +94,7 @@ fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<Stri
 
 fn open_items(snapshot: &Snapshot) -> Vec<String> {
     let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
+    lines.extend(autonomous_loop(snapshot));
     let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
@@ -115,6 +116,26 @@ fn open_items(snapshot: &Snapshot) -> Vec<String> {
             format!("  - {} {} {} ({})", item.id, item.priority, item.title, item.status)
         }),
     );
+    lines
+}
+
+fn autonomous_loop(snapshot: &Snapshot) -> Vec<String> {
+    let Some(state) = snapshot.autonomous.as_ref().filter(|state| state.is_running()) else {
+        return Vec::new();
+    };
+    let waits = if state.awaiting_approval { ", waits for a person's approval" } else { "" };
+    let mut lines = vec![format!(
+        "- an autonomous loop in {}: {}, phase {}, iteration {} of {}{waits}; `hookkeeper autonomous status` says more",
+        Doc::Autonomous.path(),
+        clip(&state.feature, 300),
+        clip(&state.phase, 40),
+        state.global_iteration,
+        state.max_iterations
+    )];
+    let last = state.checkpoints.last();
+    lines.extend(last.map(|last| {
+        format!("  - last checkpoint ({}): {}", clip(&last.phase, 40), clip(&last.summary, 300))
+    }));
     lines
 }
 

@@ -4,6 +4,7 @@ use crate::books::live::Lineage;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
+use crate::store::layout::Doc;
 
 use super::{desk, drive, session_start, synthesis, tell};
 
@@ -47,7 +48,14 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         }
     }
     drive::adopt(&mut plan, &mut live, snapshot);
+    let approved = match is_machine_made(&prompt) {
+        true => None,
+        false => drive::autonomous::hear(&mut plan, &mut live, snapshot, &prompt, context),
+    };
     desk::put(&mut plan, snapshot, &live);
+    if let Some(state) = approved {
+        plan.put(Doc::Autonomous, &state);
+    }
     plan
 }
 

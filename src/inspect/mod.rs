@@ -103,7 +103,7 @@ impl Report {
         };
         self.documents += 1;
         match place {
-            Place::Document(_) if is_newer(&bytes) => {
+            Place::Document(_) if is_newer(&bytes, 1) => {
                 self.note(path, "was written by a newer version; it is left alone");
             }
             Place::Document(schema) => {

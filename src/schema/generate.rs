@@ -44,6 +44,7 @@ fn generated(name: &str) -> Value {
         "metrics-entry" => of::<books::metrics::Entry>(name, "Session metrics entry"),
         "work-queue" => of::<books::queue::Queue>(name, "Work queue"),
         "backup" => of::<books::backup::Backup>(name, "Compaction backup"),
+        "autonomous-loop" => of::<books::autonomous::Autonomous>(name, "Autonomous loop"),
         "branch-state" => of::<books::branch::BranchState>(name, "Branch state"),
         "iterative" => of::<books::iterative::Task>(name, "Iterative task"),
         "notices" => of::<books::notices::Notices>(name, "Notices"),

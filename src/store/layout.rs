@@ -1,10 +1,13 @@
 //! Where every document is: its room below `.claude`, its file name, how it is kept.
 
+use crate::books::autonomous;
 use crate::id::{BranchKey, FileStem, TaskSlug};
 
 /// Directories of ours, as path segments below `.claude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
+    /// `.claude` itself.
+    Claude,
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
     /// An iterative task, beside `.claude/state` too.
@@ -28,7 +31,7 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Branch(_) | Self::Iterative(_))
+        matches!(self, Self::Claude | Self::Branch(_) | Self::Iterative(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
@@ -36,7 +39,7 @@ impl Room {
         let fixed: &[&str] = match self {
             Self::Branch(key) => return vec!["branches", key.as_str()],
             Self::Iterative(slug) => return vec!["iterative", slug.as_str()],
-            Self::State => &[],
+            Self::Claude | Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
             Self::Agents => &["agents"],
@@ -72,6 +75,7 @@ pub enum Doc {
     LoopState,
     Backup(String),
     Notices,
+    Autonomous,
     Branch(BranchKey),
     Iterative(TaskSlug, Part),
 }
@@ -126,6 +130,7 @@ impl Doc {
             Self::Queue | Self::LoopState => Room::Loop,
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
+            Self::Autonomous => Room::Claude,
             Self::Branch(key) => Room::Branch(key.clone()),
             Self::Iterative(slug, _) => Room::Iterative(slug.clone()),
         }
@@ -145,6 +150,7 @@ impl Doc {
             Self::LoopState => "LOOP_STATE.md".into(),
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
+            Self::Autonomous => "autonomous-loop.json".into(),
             Self::Branch(_) => "state.json".into(),
             Self::Iterative(_, part) => part.file().into(),
         }
@@ -169,7 +175,7 @@ impl Doc {
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
-            Self::Queue | Self::Branch(_) | Self::Iterative(..) => true,
+            Self::Queue | Self::Autonomous | Self::Branch(_) | Self::Iterative(..) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
@@ -178,8 +184,20 @@ impl Doc {
         }
     }
 
+    /// The version of its format that this program knows.
+    pub fn version(&self) -> u64 {
+        if *self == Self::Autonomous { autonomous::VERSION } else { 1 }
+    }
+
     /// Documents that models write too, not atomically: never moved away by a hook.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Queue | Self::LoopState | Self::Branch(_) | Self::Iterative(..))
+        matches!(
+            self,
+            Self::Queue
+                | Self::LoopState
+                | Self::Autonomous
+                | Self::Branch(_)
+                | Self::Iterative(..)
+        )
     }
 }

@@ -21,6 +21,7 @@
 
 mod archive;
 pub mod dir;
+pub mod exclude;
 pub mod home;
 pub mod iterative;
 pub mod layout;
@@ -123,7 +124,7 @@ impl Store {
             return Ok(None);
         }
         let Some(bytes) = self.room(doc.room())?.read(&doc.file())? else { return Ok(None) };
-        let newer = is_newer(&bytes);
+        let newer = is_newer(&bytes, doc.version());
         match parse(&bytes) {
             Ok(document) => {
                 if newer {
@@ -145,11 +146,6 @@ impl Store {
                 Ok(None)
             }
         }
-    }
-
-    /// A file of another system in `.claude`, if it can be read.
-    pub fn beside_state(&self, name: &str) -> Option<Vec<u8>> {
-        self.claude.read(name).ok().flatten()
     }
 
     pub fn has_branches(&self) -> Result<bool> {
@@ -284,7 +280,9 @@ impl Store {
 
     /// Opens a room, once; whether it exists.
     fn find_room(&mut self, room: Room) -> Result<bool> {
-        if room == Room::State || self.rooms.iter().any(|(have, _)| *have == room) {
+        if matches!(room, Room::State | Room::Claude)
+            || self.rooms.iter().any(|(have, _)| *have == room)
+        {
             return Ok(true);
         }
         let base = if room.is_beside_state() { &self.claude } else { &self.state };
@@ -320,6 +318,7 @@ impl Store {
         let found = self.rooms.iter().find(|(have, _)| *have == room).map(|(_, dir)| dir);
         match (room, found) {
             (Room::State, _) => Ok(&self.state),
+            (Room::Claude, _) => Ok(&self.claude),
             (_, Some(dir)) => Ok(dir),
             (_, None) => Err(Error::io("open", self.state.path(), io::ErrorKind::NotFound)),
         }
@@ -332,13 +331,14 @@ fn sweep(state: &Dir) -> Result<()> {
     state.remove(NEW).or_else(|_| state.remove_empty(NEW))
 }
 
-/// A document from a later version of the format: `version` above 1, `hooks_version` above 3.0.
-pub fn is_newer(bytes: &[u8]) -> bool {
+/// A document from a later version of the format: `version` above the one we know, `hooks_version`
+/// above 3.0.
+pub fn is_newer(bytes: &[u8], known: u64) -> bool {
     if memchr::memmem::find(bytes, b"version\"").is_none() {
         return false;
     }
     let Ok(document) = Object::parse(bytes) else { return false };
     let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
-    document.float("version").is_some_and(|version| version > 1.0)
+    document.float("version").is_some_and(|version| version > known as f64)
         || hooks.is_some_and(|version| version > 3.0)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::live::Live;
@@ -13,6 +14,7 @@ use crate::books::settings::Settings;
 use crate::error::{Error, Result};
 use crate::json::Object;
 use crate::store::dir::Dir;
+use crate::store::layout::Doc;
 use crate::store::log::{self, Past};
 
 pub struct View {
@@ -84,6 +86,11 @@ impl View {
             serde_json::from_slice(&bytes).ok()
         };
         names.iter().filter_map(state).collect()
+    }
+
+    /// The autonomous loop, if its file can be read.
+    pub fn autonomous(&self) -> Option<Autonomous> {
+        Autonomous::parse(&self.claude.read(&Doc::Autonomous.file()).ok()??).ok()
     }
 
     pub fn metrics(&self) -> Option<Metrics> {

@@ -43,7 +43,8 @@ pub fn distinct(schema: &str) -> Vec<Document> {
     documents
 }
 
-const SEEDS: [&str; 3] = ["tests/seeds/000", "tests/seeds/001", "tests/seeds/004"];
+const SEEDS: [&str; 4] =
+    ["tests/seeds/000", "tests/seeds/001", "tests/seeds/002", "tests/seeds/004"];
 
 pub fn seeds() -> Vec<Document> {
     let folders = SEEDS.map(here);

@@ -8,6 +8,7 @@ use anyhow::bail;
 use super::commits;
 use super::driver::note_driver;
 use crate::Outcome;
+use crate::books::autonomous::Autonomous;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::Log;
@@ -177,11 +178,12 @@ impl Desk<'_> {
     }
 }
 
-/// Live sessions and the loop of the work queue.
+/// Live sessions, and the loops that one of them may drive.
 pub fn around(store: &mut Store) -> anyhow::Result<Snapshot> {
     let mut snapshot = Snapshot::default();
     gather::copies(&mut snapshot, store)?;
     snapshot.queue = store.load(&Doc::Queue, gather::json)?;
+    snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
     Ok(snapshot)
 }
 

@@ -6,10 +6,11 @@ use super::desk::Desk;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
+use crate::cli::work::must_be_free;
 use crate::hooks::desk as copies;
+use crate::hooks::drive::Name;
 use crate::id::TaskSlug;
 use crate::loops::iterative::title;
-use crate::loops::queue;
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -36,24 +37,12 @@ impl Desk<'_> {
         snapshot: &Snapshot,
         slug: &TaskSlug,
     ) -> anyhow::Result<()> {
-        let running = snapshot.queue.as_ref().filter(|queue| queue.is_running());
-        if let Some(queue) = running.filter(|queue| queue.session_id.as_deref() == Some(session)) {
-            bail!(
-                "session {session} drives a {} already: `hookkeeper loop cancel` ends it",
-                queue::title(queue)
-            );
-        }
-        let live = snapshot.lives.get(session);
-        if let Some(key) = live.and_then(|live| live.loop_branch.as_ref()) {
-            bail!(
-                "session {session} drives the loop of branch {key} already: `hookkeeper branch loop cancel` ends it"
-            );
-        }
+        must_be_free(session, snapshot, Name::Iterative)?;
         for other in self.slugs()?.iter().filter(|other| *other != slug) {
             let owner = self.state(other)?.filter(Task::is_open).and_then(|task| task.session_id);
             if owner.as_deref() == Some(session) {
                 bail!(
-                    "session {session} drives the task {other} already: `hookkeeper iterative cancel {other}` ends it"
+                    "session {session} drives the task {other}: `hookkeeper iterative cancel {other}` ends it"
                 );
             }
         }

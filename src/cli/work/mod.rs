@@ -9,6 +9,7 @@ use anyhow::bail;
 use super::Project;
 use crate::books::queue::Queue;
 use crate::gather;
+use crate::hooks::drive::Name;
 use crate::hooks::{desk, drive};
 use crate::loops::queue::title;
 use crate::plan::Plan;
@@ -38,7 +39,7 @@ fn change<T>(
     project.change(|store| {
         let mut snapshot = Snapshot::default();
         gather::copies(&mut snapshot, store)?;
-        snapshot.queue = store.load(&Doc::Queue, gather::json)?;
+        gather::loops(&mut snapshot, store)?;
         snapshot.loop_state = store.load(&Doc::LoopState, gather::text)?;
         if store.frozen.contains(&Doc::Queue) {
             let why = store.remarks.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>();
@@ -88,6 +89,31 @@ pub fn the_session(named: Option<String>, snapshot: &Snapshot) -> anyhow::Result
         (None, Some(id), None) => Ok(id.clone()),
         (None, None, _) => bail!("no session is live; name one: --session ID"),
         _ => bail!("several sessions are live; name one: --session ID (hookkeeper sessions)"),
+    }
+}
+
+/// A command that a model runs acts for its session; a person's acts for all.
+pub fn must_act_for(
+    session: Option<&str>,
+    owner: Option<&str>,
+    title: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match (session, owner) {
+        (Some(own), Some(owner)) if own != owner => {
+            bail!("the {} is driven by session {owner}; to act for it: --session {owner}", title())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One session drives one loop; this is the kind that it is about to drive.
+pub fn must_be_free(session: &str, snapshot: &Snapshot, kind: Name) -> anyhow::Result<()> {
+    let other = drive::driven_by(session, snapshot).into_iter().find(|(name, _)| *name != kind);
+    match other {
+        Some((name, title)) => {
+            bail!("session {session} drives the {title}: `{}` ends it", name.cancel())
+        }
+        None => Ok(()),
     }
 }
 
