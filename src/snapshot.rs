@@ -13,6 +13,7 @@ use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::clip;
 use crate::books::errors::Errors;
+use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
 use crate::books::queue::Queue;
@@ -63,6 +64,8 @@ pub enum Ask {
         agent_id: String,
         path: PathBuf,
     },
+    /// The iterative task that the session drives, else the one that concerns it most.
+    Iterative,
     Autonomous,
     /// Which documents of the autonomous loop's receipts are there.
     Artifacts,
@@ -113,6 +116,7 @@ pub struct Snapshot {
     pub todos: Vec<Todo>,
     /// By agent id: when it last wrote something.
     pub written: BTreeMap<String, Time>,
+    pub iterative: Option<Book>,
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,

@@ -13,6 +13,7 @@ pub mod cleared;
 pub mod current;
 pub mod errors;
 pub mod handoff;
+pub mod iterative;
 pub mod live;
 pub mod metrics;
 pub mod notices;

@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{
-    agents, autonomous, backup, branch, doctor, errors, install, record, replay, reset, schema,
-    sessions, shell, status, statusline, uninstall, validate, work,
+    agents, autonomous, backup, branch, doctor, errors, install, iterative, record, replay, reset,
+    schema, sessions, shell, status, statusline, uninstall, validate, work,
 };
 
 #[derive(Subcommand)]
@@ -72,6 +72,13 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch handoff --type session\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
     )]
     Branch(branch::Arguments),
+    /// Tasks in units: each is worked on, confirmed and verified before the next one
+    #[command(
+        after_help = "Examples:\n  hookkeeper iterative new user-auth --task 'User authentication' --mode development \\\n    \
+        --unit 'T1: User model | tests pass | max 5' --unit 'T2: Login | 401 without a password | needs T1'\n  \
+        hookkeeper iterative status user-auth\n  hookkeeper iterative archive user-auth"
+    )]
+    Iterative(iterative::Arguments),
     /// Work items, most urgent first
     #[command(
         after_help = "Examples:\n  hookkeeper queue add --priority S1 --title 'Refuse empty passwords'\n  hookkeeper queue list\n  hookkeeper queue done work-002"

@@ -13,6 +13,7 @@ mod doctor;
 mod errors;
 mod git;
 mod install;
+mod iterative;
 mod record;
 mod replay;
 mod reset;
@@ -94,6 +95,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Doctor(options) => doctor::run(&project, options),
         Command::Autonomous(options) => autonomous::run(&project, options),
         Command::Branch(options) => branch::run(&project, options),
+        Command::Iterative(options) => iterative::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),

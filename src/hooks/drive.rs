@@ -6,6 +6,7 @@
 
 pub mod autonomous;
 pub mod branch;
+pub mod iterative;
 pub mod queue;
 
 use crate::books::live::Live;
@@ -36,6 +37,7 @@ pub enum Name {
     Queue,
     Autonomous,
     Branch,
+    Iterative,
 }
 
 impl Name {
@@ -45,6 +47,7 @@ impl Name {
             Self::Queue => "hookkeeper loop cancel",
             Self::Autonomous => "hookkeeper autonomous cancel",
             Self::Branch => "hookkeeper branch loop cancel",
+            Self::Iterative => "hookkeeper iterative cancel",
         }
     }
 }
@@ -62,6 +65,8 @@ pub fn driven_by(session: &str, snapshot: &Snapshot) -> Vec<(Name, String)> {
     let live = snapshot.lives.get(session);
     let branch = live.and_then(|live| live.loop_branch.as_ref());
     found.extend(branch.map(|key| (Name::Branch, format!("loop of branch {key}"))));
+    let task = live.and_then(|live| live.loop_task.as_ref());
+    found.extend(task.map(|slug| (Name::Iterative, format!("task {slug}"))));
     found
 }
 
@@ -75,7 +80,7 @@ struct Kind {
     at_stop: fn(&mut Plan, &mut Live, &Snapshot, &Stop) -> Option<Decision>,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind { name: Name::Queue, owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
     Kind {
         name: Name::Autonomous,
@@ -84,6 +89,12 @@ const KINDS: [Kind; 3] = [
         at_stop: autonomous::at_stop,
     },
     Kind { name: Name::Branch, owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
+    Kind {
+        name: Name::Iterative,
+        owner: iterative::owner,
+        take: iterative::take,
+        at_stop: iterative::at_stop,
+    },
 ];
 
 /// What has to be seen to drive a loop at a Stop.
@@ -93,6 +104,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
     asks.extend(queue::asks(snapshot));
     asks.extend(autonomous::asks(live, snapshot));
     asks.extend(branch::asks(live));
+    asks.extend(iterative::asks(live));
     asks
 }
 
@@ -119,6 +131,9 @@ pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) -> Option<Na
             Owner::Session(owner) => parent.as_deref() == Some(*owner),
         })
     };
+    if live.loop_task.is_some() {
+        return Some(Name::Iterative);
+    }
     if live.loop_branch.is_some() {
         return Some(Name::Branch);
     }

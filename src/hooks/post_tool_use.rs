@@ -66,6 +66,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     drive::at_work(event, &mut live);
     if let Some(file) = modified(event, context) {
         news.push(format!("modified {file}"));
+        drive::iterative::at_change(&mut live, &file);
         live.add_file(file);
     }
     if let (Some(target), Some(errors)) = (recovered(event, &live, context), &snapshot.errors) {

@@ -24,6 +24,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Branch, Ask::Backups]);
+    asks.push(Ask::Iterative);
     asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
     if context.settings.is_on(witness::SYSTEM) {
         asks.extend([Ask::Here, Ask::PlanHere]);
@@ -122,6 +123,9 @@ fn beside(branch: Option<&BranchState>, snapshot: &Snapshot) -> Extra {
     let branch = branch.into_iter().chain(driven).find(|state| state.has_content());
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
+    let open = snapshot.iterative.as_ref().filter(|book| book.state.is_open());
+    let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
+    extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
 }
 

@@ -7,7 +7,7 @@ use crate::books::live::Live;
 use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
 use crate::snapshot::{Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::store::layout::{Doc, Part};
 use crate::time;
 
 use super::{branch_recall, synthesis};
@@ -28,6 +28,7 @@ pub fn at_start(
     if matches!(source, "compact" | "resume" | "fork") {
         lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
     }
+    lines.extend(iterative(live, snapshot));
     lines.extend(branch_recall::recovered(source, live, snapshot, context));
     lines.extend(branch_loop(live, snapshot));
     lines.extend(autonomous_loop(live, snapshot));
@@ -55,6 +56,7 @@ pub fn at_start(
 pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
+    lines.extend(iterative(live, snapshot));
     lines.extend(branch_recall::for_summary(live, snapshot));
     lines.extend(branch_loop(live, snapshot));
     lines.extend(autonomous_loop(live, snapshot));
@@ -174,6 +176,33 @@ fn branch_loop(live: &Live, snapshot: &Snapshot) -> Option<String> {
         the_loop.completion_promise,
         clip(&the_loop.prompt, 500)
     ))
+}
+
+/// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
+/// that is not for the model to know.
+fn iterative(live: &Live, snapshot: &Snapshot) -> Option<String> {
+    let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
+    // What another session works on is not this one's to go on with.
+    let owner = book.state.session_id.as_ref().filter(|id| **id != live.session_id);
+    if owner.is_some_and(|owner| snapshot.lives.contains_key(owner)) {
+        return None;
+    }
+    let (done, all) = book.state.done();
+    let mut line = format!(
+        "- an iterative task in {}: {}, phase {}, {done} of {} done",
+        book.file(Part::State),
+        clip(&book.state.task, 200),
+        book.state.phase,
+        plural(all, "unit"),
+    );
+    if let Some(id) = book.state.current() {
+        let unit = book.state.unit(id).cloned().unwrap_or_default();
+        line.push_str(&format!("; at work: {id} {}", clip(&unit.title, 200)));
+        if let Some(left) = book.log.remaining(id) {
+            line.push_str(&format!("; remaining: {}", clip(left, 500)));
+        }
+    }
+    Some(format!("{line}. What to do now: `hookkeeper iterative next {}`", book.slug))
 }
 
 fn running(live: &Live, context: Option<&Context>) -> Vec<String> {

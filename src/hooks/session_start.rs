@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 
-use crate::books::live::{Lineage, Live};
+use crate::books::live::{Client, Lineage, Live};
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -42,6 +42,8 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.extend(close::asks(live, context));
     }
     asks.extend(branch_recall::asks(event, snapshot, context));
+    // After what says whom the session goes on from.
+    asks.push(Ask::Iterative);
     asks
 }
 
@@ -132,12 +134,22 @@ fn abandoned<'a>(event: &Event, snapshot: &'a Snapshot, context: &Context) -> Ve
 
 /// Which session this one goes on from. A compaction and a resume keep the id.
 fn lineage(source: &str, snapshot: &Snapshot, live: &Live) -> Option<Lineage> {
-    let parent = match source {
-        "clear" => snapshot.cleared.as_ref()?.by(&live.client)?.session_id.clone(),
-        "fork" => snapshot.fork_parent.clone()?,
-        _ => return None,
-    };
+    let parent = parent_by(source, snapshot, &live.client)?;
     (parent != live.session_id).then(|| Lineage::new(parent, source))
+}
+
+fn parent_by(source: &str, snapshot: &Snapshot, client: &Client) -> Option<String> {
+    match source {
+        "clear" => Some(snapshot.cleared.as_ref()?.by(client)?.session_id.clone()),
+        "fork" => snapshot.fork_parent.clone(),
+        _ => None,
+    }
+}
+
+/// The same before the session's record knows.
+pub fn parent(event: &Event, snapshot: &Snapshot) -> Option<String> {
+    let parent = parent_by(&desk::source(event), snapshot, &snapshot.client);
+    parent.or_else(|| snapshot.fork_parent.clone())
 }
 
 pub fn fork_parent(event: &Event) -> Option<Ask> {

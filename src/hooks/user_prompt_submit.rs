@@ -19,6 +19,8 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
             asks.extend(session_start::fork_parent(event));
         }
     }
+    let drives = snapshot.own(event).is_some_and(|live| live.loop_task.is_some());
+    asks.extend((snapshot.has(&Ask::Live) && !drives).then_some(Ask::Iterative));
     asks
 }
 

@@ -10,6 +10,7 @@ use crate::books::backup::Backup;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
+use crate::books::iterative::Task;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::notices::Notices;
 use crate::books::queue::Queue;
@@ -67,6 +68,7 @@ fn read(schema: &str, path: &str, bytes: &[u8]) -> std::result::Result<(), Strin
         ("backup", _) => json::<Backup>(bytes).map(drop),
         ("branch-state", _) => json::<BranchState>(bytes).map(drop),
         ("branch-agents", _) => AgentBook::parse(bytes).map(drop),
+        ("iterative", _) => json::<Task>(bytes).map(drop),
         ("notices", _) => json::<Notices>(bytes).map(drop),
         ("cleared", _) => json::<Cleared>(bytes).map(drop),
         ("settings", _) => Settings::read(bytes).1.map_or(Ok(()), Err),

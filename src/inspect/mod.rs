@@ -70,6 +70,9 @@ pub fn problems(view: &View) -> Result<Report> {
         let read = || view.read_beside(&found.path);
         report.look(&documents, &path, place::beside(&found.path), &found.is, is_room, read);
     }
+    for (path, read) in view.task_states()? {
+        report.add(&documents, &path, &Place::Document("iterative"), read);
+    }
     Ok(report)
 }
 

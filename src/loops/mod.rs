@@ -6,6 +6,7 @@
 pub mod autonomous;
 pub mod branch;
 pub mod governor;
+pub mod iterative;
 pub mod promise;
 pub mod queue;
 pub mod render;

@@ -1,7 +1,7 @@
 //! Where every document is: its room below `.claude`, its file name, how it is kept.
 
 use crate::books::autonomous;
-use crate::id::{BranchKey, FileStem};
+use crate::id::{BranchKey, FileStem, TaskSlug};
 
 /// What belongs to branches, below `.claude`.
 pub const BRANCHES: &str = "branches";
@@ -16,6 +16,8 @@ pub enum Room {
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
     Handoffs(BranchKey),
+    /// An iterative task, beside `.claude/state` too.
+    Iterative(TaskSlug),
     State,
     Session,
     Live,
@@ -35,7 +37,7 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Claude | Self::Branch(_) | Self::Handoffs(_))
+        matches!(self, Self::Claude | Self::Branch(_) | Self::Handoffs(_) | Self::Iterative(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
@@ -43,6 +45,7 @@ impl Room {
         let fixed: &[&str] = match self {
             Self::Branch(key) => return vec![BRANCHES, key.as_str()],
             Self::Handoffs(key) => return vec![BRANCHES, key.as_str(), "handoffs"],
+            Self::Iterative(slug) => return vec!["iterative", slug.as_str()],
             Self::Claude | Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
@@ -84,6 +87,33 @@ pub enum Doc {
     Watched,
     Branch(BranchKey),
     BranchAgents(BranchKey),
+    Iterative(TaskSlug, Part),
+}
+
+/// The documents of an iterative task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    State,
+    Brief,
+    Tasks,
+    Plan,
+    Context,
+    Progress,
+    Guardrails,
+}
+
+impl Part {
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::State => "state.json",
+            Self::Brief => "brief.md",
+            Self::Tasks => "tasks.md",
+            Self::Plan => "plan.md",
+            Self::Context => "context.md",
+            Self::Progress => "progress.md",
+            Self::Guardrails => "guardrails.md",
+        }
+    }
 }
 
 impl Doc {
@@ -112,6 +142,7 @@ impl Doc {
             Self::Notices => Room::State,
             Self::Autonomous => Room::Claude,
             Self::Branch(key) | Self::BranchAgents(key) => Room::Branch(key.clone()),
+            Self::Iterative(slug, _) => Room::Iterative(slug.clone()),
         }
     }
 
@@ -133,6 +164,7 @@ impl Doc {
             Self::Watched => "autonomous.json".into(),
             Self::Branch(_) => BRANCH_STATE.into(),
             Self::BranchAgents(_) => BRANCH_AGENTS.into(),
+            Self::Iterative(_, part) => part.file().into(),
         }
     }
 
@@ -155,7 +187,7 @@ impl Doc {
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
-            Self::Queue | Self::Autonomous | Self::Branch(_) => true,
+            Self::Queue | Self::Autonomous | Self::Branch(_) | Self::Iterative(..) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
             // It outlives sessions, but two syncs for every agent would cost more than all the rest.
@@ -180,6 +212,7 @@ impl Doc {
                 | Self::Autonomous
                 | Self::Branch(_)
                 | Self::BranchAgents(_)
+                | Self::Iterative(..)
         )
     }
 }

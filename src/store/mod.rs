@@ -24,6 +24,7 @@ pub mod branches;
 pub mod dir;
 pub mod exclude;
 pub mod home;
+pub mod iterative;
 pub mod layout;
 pub mod lock;
 pub mod log;
@@ -176,6 +177,7 @@ impl Store {
             match change {
                 Change::Put(doc, bytes) => self.put(doc, bytes)?,
                 Change::Remove(doc) => self.remove(doc)?,
+                Change::Append(doc, text) => self.append(doc, text)?,
                 Change::Archive(lines) => self.archive_metrics(lines)?,
                 Change::RestoreResults { session_id } => self.restore_results(session_id)?,
                 Change::ArchiveResults { session_id, alone } => {
@@ -241,7 +243,8 @@ impl Store {
         Ok(())
     }
 
-    fn freeze(&mut self, doc: &Doc, why: &str) {
+    /// A document that must stay as it is, and why; who uses the client is told once.
+    pub fn freeze(&mut self, doc: &Doc, why: &str) {
         let name = doc.name();
         let text = format!("HookKeeper: {} {why}.", doc.path());
         self.remarks.push((format!("frozen/{name}/{why}"), text));

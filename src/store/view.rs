@@ -20,7 +20,7 @@ use crate::store::layout::{BRANCH_AGENTS, BRANCHES, Doc, Room};
 use crate::store::log::{self, Past};
 
 pub struct View {
-    claude: Dir,
+    pub(super) claude: Dir,
     state: Dir,
 }
 
