@@ -72,7 +72,7 @@ fn blocked(reply: &Value) -> &str {
 }
 
 fn start(scratch: &Scratch, more: &[&str]) -> String {
-    good(scratch.run(&[&["autonomous", "start", "Add user authentication"], more].concat(), b""))
+    good(scratch.run(&[&["autonomous", "start", "--feature", "Add user authentication"], more].concat(), b""))
 }
 
 fn advance(scratch: &Scratch, more: &[&str]) -> String {
@@ -148,7 +148,7 @@ fn a_feature_is_shipped() {
     commit(&scratch, "docs/plan.md", "Six steps.\n");
     advance(&scratch, &["--artifact", "docs/plan.md"]);
     commit(&scratch, "src/auth.rb", "works\n");
-    advance(&scratch, &["--failed", "Sessions in the address: too long"]);
+    advance(&scratch, &["--failed-approach", "Sessions in the address: too long"]);
     let text = advance(&scratch, &["--findings", "1"]);
     assert!(
         text.contains("phase fix") && text.contains("- Sessions in the address: too long"),

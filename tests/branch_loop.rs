@@ -115,7 +115,7 @@ fn it_is_capped_and_can_go_on() {
 fn a_session_drives_one_loop() {
     let scratch = shop();
     good(scratch.run(&["loop", "start", "queue"], b""));
-    refused(&scratch.run(&START, b""), "drives a loop \"queue\", iteration 1 of 50 already");
+    refused(&scratch.run(&START, b""), "drives the loop \"queue\", iteration 1 of 50");
     good(scratch.run(&["loop", "cancel"], b""));
     good(scratch.run(&START, b""));
     refused(&scratch.run(&START, b""), "is open");

@@ -245,9 +245,8 @@ fn an_autonomous_loop_keeps_the_rules() {
             *driven = autonomous::Driven::new(state, Some(seen), present.clone(), now);
             if dice.roll(3) == 0 {
                 // A command that changes nothing of the phase.
-                let moved = driven.settle().is_some();
-                let seen = drive::autonomous::seen_after(&driven.watched, &driven.state, moved);
-                driven.watched = seen;
+                driven.settle();
+                driven.watched = driven.seen();
             }
             if drive::autonomous::is_awaiting(&driven.state) && dice.roll(4) == 0 {
                 // A person approves.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 pub use repair::repair;
 
-use crate::books::autonomous;
+use crate::books::autonomous::{self, Autonomous};
 use crate::error::{Error, Result};
 use crate::json::Object;
 use crate::schema::checker::Fault;
@@ -110,14 +110,16 @@ impl Report {
     /// A file that other tools use too, in other formats.
     fn autonomous(&mut self, documents: &Documents, read: Result<Option<Vec<u8>>>) {
         let path = Doc::Autonomous.path();
-        let fields = read.as_ref().ok().and_then(|bytes| Object::parse(bytes.as_deref()?).ok());
+        let bytes = read.as_ref().ok().and_then(Option::as_deref);
+        let fields = bytes.and_then(|bytes| Object::parse(bytes).ok());
         let whose = fields.map(|fields| {
             let ours = fields.raw("feature").is_some() && fields.raw("phase").is_some();
             (ours, fields.float("version").unwrap_or(1.0))
         });
+        let usable = bytes.is_some_and(|bytes| Autonomous::parse(bytes).is_ok());
         match whose {
             Some((false, _)) => self.note(&path, "belongs to another tool; it is left alone"),
-            Some((_, version)) if version < autonomous::VERSION as f64 => {
+            Some((_, version)) if usable && version < autonomous::VERSION as f64 => {
                 self.note(&path, "is of an older version; the next change of the loop renews it");
             }
             _ => self.add(documents, &path, &Place::Document(AUTONOMOUS), read),

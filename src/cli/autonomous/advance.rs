@@ -14,16 +14,16 @@ use crate::cli::Project;
 use crate::cli::git::Git;
 use crate::facts::files;
 use crate::loops::autonomous::phase::{Phase, Proof};
-use crate::loops::autonomous::{complete, set_artifact, words};
+use crate::loops::autonomous::{complete, set_artifact, watch_again, words};
 use crate::time;
 
 const RECEIPTS: usize = 500;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// What the phase came to
+    /// What the phase came to (default: what its receipt names)
     #[arg(long, value_name = "TEXT")]
-    summary: String,
+    summary: Option<String>,
     /// The document that it produced; it must be committed
     #[arg(long, value_name = "PATH")]
     artifact: Option<PathBuf>,
@@ -31,11 +31,14 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     findings: Option<u64>,
     /// An approach that failed (may be given several times)
-    #[arg(long, value_name = "TEXT")]
-    failed: Vec<String>,
+    #[arg(long, visible_alias = "failed", value_name = "TEXT")]
+    failed_approach: Vec<String>,
     /// The pull request
     #[arg(long, value_name = "URL")]
     pr_url: Option<String>,
+    /// The file with the log of the work
+    #[arg(long, value_name = "PATH")]
+    progress_file: Option<String>,
     /// An earlier phase that lacks its receipt; the loop stays where it is
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
@@ -47,8 +50,9 @@ pub fn run(
     session: Option<&str>,
 ) -> anyhow::Result<Outcome> {
     let redact = project.redactor()?;
-    let summary = said(&redact.text(&options.summary), "the summary")?;
-    let failed: Vec<String> = options.failed.iter().map(|text| redact.text(text)).collect();
+    let summary = options.summary.as_ref().map(|text| said(&redact.text(text), "the summary"));
+    let summary = summary.transpose()?;
+    let failed: Vec<String> = options.failed_approach.iter().map(|text| redact.text(text)).collect();
     // Git is asked without the lock; whether the phase is still the same is seen under it.
     let seen = read(project)?;
     let seen = seen
@@ -67,7 +71,10 @@ pub fn run(
         "--findings is for the phases review, re_review and test; this is {}",
         phase.name()
     );
-    let (artifact, git_sha, branch) = prove(project, options, phase, &summary)?;
+    let found = format!("{} with {findings} findings", phase.name());
+    let proof = prove(project, options, phase, summary.as_deref().unwrap_or(&found))?;
+    let (artifact, git_sha, branch) = proof;
+    let summary = summary.unwrap_or_else(|| artifact.clone());
     let now = project.process.now();
     change(project, Order::LoopFirst, |here| {
         let (fault, watched) = (here.fault.take(), here.watched.clone());
@@ -104,6 +111,9 @@ pub fn run(
         state.artifacts.branch = state.artifacts.branch.take().or(branch);
         state.artifacts.pr_url =
             options.pr_url.as_ref().map(|url| redact.text(url)).or(state.artifacts.pr_url.take());
+        if let Some(file) = &options.progress_file {
+            state.artifacts.progress_file = Some(file.clone());
+        }
         state.last_updated = time::spell(now);
         let receipt = format!("Receipt for {}: {git_sha}.", phase.name());
         if phase.name() != state.phase {
@@ -115,13 +125,15 @@ pub fn run(
             let waits = words::wants_approval(state);
             return Ok(Outcome::said(format!("{receipt} {}", waits)));
         }
-        Ok(Outcome::said(match complete(state, phase, findings, now) {
+        let said = match complete(state, phase, findings, now) {
             Some(next) => words::reason(state, next, &[receipt]),
             None => format!(
                 "{receipt} When it is true, say <promise>{}</promise>: that completes the loop.",
                 state.completion_promise
             ),
-        }))
+        };
+        here.watched = watched.map(|seen| watch_again(&seen, state));
+        Ok(Outcome::said(said))
     })
 }
 

@@ -9,8 +9,8 @@ use crate::cli::work::{must_act_for, must_be_free};
 use crate::facts::files;
 use crate::gather;
 use crate::hooks::{desk, drive};
-use crate::loops::autonomous::watch;
 use crate::loops::autonomous::words::title;
+use crate::loops::autonomous::{Driven, watch};
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
@@ -111,7 +111,6 @@ pub fn change<T>(
         let (held, fault) = held.map_or((None, None), |(held, fault)| (Some(held), fault));
         let state = held.as_ref().map(|held| held.state.clone());
         let watched = held.as_ref().map(|held| held.watched.clone());
-        let moved = fault.is_some();
         let mut here = Here { state, watched, snapshot, fault, left: None, aside: false };
         let done = work(&mut here)?;
         let Here { state, watched, mut snapshot, left, aside, .. } = here;
@@ -120,8 +119,11 @@ pub fn change<T>(
         };
         // Another loop's memory is of no use.
         let watched = watched.filter(|seen| seen.is_of(state));
-        let seen = watched.map(|seen| drive::autonomous::seen_after(&seen, state, moved));
-        let seen = seen.unwrap_or_else(|| watch(state));
+        let present = std::mem::take(&mut snapshot.artifacts);
+        let seen = match watched {
+            Some(watched) => Driven { state: state.clone(), watched, present }.seen(),
+            None => watch(state),
+        };
         if aside {
             store.keep_beside(&Doc::Autonomous.file())?;
         }

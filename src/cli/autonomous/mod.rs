@@ -50,12 +50,12 @@ enum What {
     Approve,
     /// Write down what is known, for a model that loses its context
     #[command(
-        after_help = "Example:\n  hookkeeper autonomous checkpoint 'Sessions work' --failed 'Storing them in a cookie: too large'"
+        after_help = "Example:\n  hookkeeper autonomous checkpoint 'Sessions work' --failed-approach 'Storing them in a cookie: too large'"
     )]
     Checkpoint {
         summary: String,
         /// An approach that failed (may be given several times)
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long = "failed-approach", visible_alias = "failed", value_name = "TEXT")]
         failed: Vec<String>,
         /// The file with the log of the work
         #[arg(long, value_name = "PATH")]

@@ -22,7 +22,11 @@ use crate::time;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// What is to be built
-    feature: String,
+    #[arg(value_name = "FEATURE", required_unless_present = "named")]
+    feature: Option<String>,
+    /// The same, as an option
+    #[arg(long = "feature", value_name = "FEATURE", conflicts_with = "feature")]
+    named: Option<String>,
     /// Begin with the plan
     #[arg(long)]
     skip_brainstorm: bool,
@@ -45,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "USD", default_value_t = BUDGET_USD as f64)]
     budget: f64,
     /// What the model says between <promise> tags when it is shipped
-    #[arg(long, value_name = "TEXT", default_value = PROMISE)]
+    #[arg(long = "completion-promise", visible_alias = "promise", value_name = "TEXT", default_value = PROMISE)]
     promise: String,
     /// The file with the log of the work
     #[arg(long, value_name = "PATH")]
@@ -59,7 +63,8 @@ pub fn run(
 ) -> anyhow::Result<Outcome> {
     let now = time::spell(project.process.now());
     let redact = project.redactor()?;
-    let feature = said(&redact.text(&options.feature), "the feature")?;
+    let feature = options.feature.as_ref().or(options.named.as_ref());
+    let feature = said(&redact.text(feature.map_or("", String::as_str)), "the feature")?;
     let promise = said(&options.promise, "the promise")?;
     let budget = budget(options.budget)?;
     let root = project.root()?;

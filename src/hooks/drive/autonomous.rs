@@ -7,7 +7,7 @@ use crate::books::live::Live;
 use crate::books::watched::Watched;
 use crate::loops::Verdict;
 use crate::loops::autonomous::phase::Phase;
-use crate::loops::autonomous::{Driven, approve, watch, watch_again, words};
+use crate::loops::autonomous::{Driven, approve, watch, words};
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -170,21 +170,6 @@ pub fn hear(
 
 pub fn is_awaiting(state: &Autonomous) -> bool {
     state.awaiting_approval && state.phase == Phase::SpecTest.name()
-}
-
-/// What is to be remembered after a command.
-pub fn seen_after(before: &Watched, state: &Autonomous, moved: bool) -> Watched {
-    let again = watch_again(before, state);
-    // A phase that was moved by hand without proof is the next Stop's to judge.
-    match moved {
-        true => Watched {
-            session_id: again.session_id,
-            verdict: again.verdict,
-            max_iterations: again.max_iterations,
-            ..before.clone()
-        },
-        false => again,
-    }
 }
 
 fn approves(prompt: &str) -> bool {

@@ -102,7 +102,7 @@ impl Driven {
             }
         }
         self.state.phase_iteration = 0;
-        self.watched = self.seen();
+        self.watched = watch_again(&self.watched, &self.state);
     }
 
     /// Acceptance tests are a person's to approve, whatever the file says.
@@ -113,6 +113,7 @@ impl Driven {
         };
         let gate = steps.iter().position(|step| *step == Phase::SpecTest);
         if let Some(before) = gate.and_then(|at| steps.get(..at)) {
+            self.state.phase = Phase::SpecTest.name().into();
             self.accept(before);
         }
         if self.watched.awaiting || gate.is_some() {
@@ -147,6 +148,7 @@ impl Driven {
             return Some(self.ask_a_person());
         }
         complete(&mut self.state, phase, 0, now);
+        self.watched = watch_again(&self.watched, &self.state);
         None
     }
 
@@ -276,9 +278,19 @@ impl Loop for Driven {
 }
 
 impl Driven {
-    /// What is to be remembered for the next time.
+    /// What is to be remembered for the next time. A phase that was moved by hand is judged by the
+    /// Stop that comes to it.
     pub fn seen(&self) -> Watched {
-        watch_again(&self.watched, &self.state)
+        let again = watch_again(&self.watched, &self.state);
+        match self.moved() {
+            Moved::No => again,
+            _ => Watched {
+                session_id: again.session_id,
+                verdict: again.verdict,
+                max_iterations: again.max_iterations,
+                ..self.watched.clone()
+            },
+        }
     }
 
     /// Brings the file and what we saw last together, for a command: a move that is proven is taken

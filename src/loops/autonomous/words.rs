@@ -32,7 +32,7 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> String {
         phase.task()
     ));
     lines.push(format!(
-        "It ends with `{}` (`--failed '…'` for each approach that failed).",
+        "It ends with `{}` (`--failed-approach '…'` for each approach that failed).",
         phase.command()
     ));
     if phase == Phase::Ship {
