@@ -1,5 +1,7 @@
 //! Fetches what a hook asks for: documents from the store, facts from the world.
 
+use std::path::PathBuf;
+
 use serde::de::DeserializeOwned;
 
 use crate::books::autonomous::Autonomous;
@@ -87,11 +89,15 @@ pub fn answer(
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
             snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
+            snapshot.watched = store.load(&Doc::Watched, json)?;
         }
         Ask::Artifacts => {
             let state = snapshot.autonomous.as_ref();
             let named = state.map(Autonomous::documents).unwrap_or_default();
-            snapshot.artifacts = files::present(context.root.as_ref(), named);
+            // A session in a linked worktree has them there.
+            let places = [Some(context.root.clone()), event.text("cwd")];
+            let places: Vec<PathBuf> = places.into_iter().flatten().map(PathBuf::from).collect();
+            snapshot.artifacts = files::present(&places, named);
         }
         Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
@@ -205,6 +211,7 @@ pub fn copies(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
 pub fn loops(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
     snapshot.queue = store.load(&Doc::Queue, json)?;
     snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
+    snapshot.watched = store.load(&Doc::Watched, json)?;
     snapshot.frozen.clone_from(&store.frozen);
     Ok(())
 }

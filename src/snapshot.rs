@@ -19,6 +19,7 @@ use crate::books::queue::Queue;
 use crate::books::result::AgentResult;
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
+use crate::books::watched::Watched;
 use crate::event::Event;
 use crate::facts::git::Git;
 use crate::facts::secrets::Redactor;
@@ -98,6 +99,8 @@ pub struct Snapshot {
     pub queue: Option<Queue>,
     pub loop_state: Option<String>,
     pub autonomous: Option<Autonomous>,
+    /// The same, as we saw it last.
+    pub watched: Option<Watched>,
     /// Documents that its receipts name and that exist and are not empty.
     pub artifacts: BTreeSet<String>,
     pub metrics: Option<Metrics>,

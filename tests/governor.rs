@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use hookkeeper::books::autonomous::{Autonomous, Receipt};
 use hookkeeper::books::branch::BranchLoop;
 use hookkeeper::books::queue::{Item, Queue};
+use hookkeeper::hooks::drive;
 use hookkeeper::loops::autonomous;
 use hookkeeper::loops::autonomous::phase::{Phase, Proof};
 use hookkeeper::loops::branch::Driven;
@@ -191,15 +192,15 @@ fn an_autonomous_loop_keeps_the_rules() {
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
         let present: BTreeSet<String> = ["there.md".to_owned()].into();
         let driven = autonomous::Driven::new(state, None, present.clone(), now);
-        let gated = Cell::new(false);
+        let gated = Cell::new(driven.watched.gate && !driven.watched.approved);
         let stand = |driven: &autonomous::Driven| {
-            assert!(
-                !gated.get() || driven.state.awaiting_approval,
-                "seed {seed}: a model passed the human gate"
-            );
+            let past = Phase::named(&driven.state.phase).is_some_and(|at| at > Phase::SpecTest);
+            // A phase that was moved by hand is there until the Stop that judges it.
+            let judged = driven.state.phase == driven.watched.phase;
+            assert!(!(gated.get() && past && judged), "seed {seed}: nobody approved");
             Stand {
                 iteration: driven.state.global_iteration,
-                most: driven.state.max_iterations.min(most),
+                most,
                 verdict: driven.state.verdict.clone(),
                 waits: driven.state.awaiting_approval
                     || Phase::named(&driven.state.phase).is_none(),
@@ -209,7 +210,11 @@ fn an_autonomous_loop_keeps_the_rules() {
             // What a Stop leaves behind is what the next one begins with. In between the model
             // writes the file as it likes.
             let seen = driven.seen();
-            gated.set(seen.awaiting);
+            let past = Phase::named(&seen.phase).is_some_and(|at| at > Phase::SpecTest);
+            assert!(
+                !(gated.get() && past),
+                "seed {seed}: nobody approved, and it is past the tests"
+            );
             let before = driven.state.clone();
             let mut state = before.clone();
             let receipt = |phase: &str, artifact: &str| Receipt {
@@ -218,7 +223,7 @@ fn an_autonomous_loop_keeps_the_rules() {
                 git_sha: "a1b2c3d".into(),
                 ..Receipt::default()
             };
-            match dice.roll(8) {
+            match dice.roll(10) {
                 0 => state.phase = Phase::ALL[dice.roll(11) as usize].name().into(),
                 1 | 2 => {
                     let file = ["there.md", "missing.md"][dice.roll(2) as usize];
@@ -232,19 +237,24 @@ fn an_autonomous_loop_keeps_the_rules() {
                 4 => (state.phase_iteration, state.fix_review_cycles) = (0, 0),
                 5 => state.receipts.clear(),
                 6 if dice.roll(9) == 0 => state.phase = "polish".into(),
+                7 => state.global_iteration = 0,
+                8 => (state.max_iterations, state.max_phase_iterations) = (u64::MAX, u64::MAX),
+                9 => (state.session_id, state.verdict) = (None, None),
                 _ => {}
             }
-            // The session's record holds the counter that the file may not lower.
-            state.global_iteration = before.global_iteration;
             *driven = autonomous::Driven::new(state, Some(seen), present.clone(), now);
-            if gated.get() {
-                driven.settle();
+            if dice.roll(3) == 0 {
+                // A command that changes nothing of the phase.
+                let moved = driven.settle().is_some();
+                let seen = drive::autonomous::seen_after(&driven.watched, &driven.state, moved);
+                driven.watched = seen;
             }
-            if driven.state.awaiting_approval && dice.roll(4) == 0 {
+            if drive::autonomous::is_awaiting(&driven.state) && dice.roll(4) == 0 {
                 // A person approves.
                 gated.set(false);
-                autonomous::complete(&mut driven.state, Phase::SpecTest, 0, now);
-                driven.watched = autonomous::watch(&driven.state);
+                let mut seen = driven.seen();
+                autonomous::approve(&mut driven.state, &mut seen, now);
+                driven.watched = seen;
             }
         });
     }

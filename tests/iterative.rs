@@ -723,11 +723,11 @@ fn a_session_drives_one_loop_and_others_are_left_alone() {
         "session other drives the loop \"mine\"",
     );
     good(scratch.run(&["loop", "cancel"], b""));
-    good(scratch.run(&["autonomous", "start", "--feature", "mine too"], b""));
+    good(scratch.run(&["autonomous", "start", "mine too"], b""));
     refused(&run(&scratch, &["adopt", "auth"]), "`hookkeeper autonomous cancel` ends it");
     good(scratch.run(&["autonomous", "cancel"], b""));
     good(run(&scratch, &["adopt", "auth"]));
-    refused(&scratch.run(&["autonomous", "start", "--feature", "x"], b""), "drives the task auth");
+    refused(&scratch.run(&["autonomous", "start", "x"], b""), "drives the task auth");
     assert_eq!(stop(&scratch, "on").get("decision"), None, "it was taken away");
     assert_eq!(stop_of(&scratch, "other", "on")["decision"], "block");
     // A person ends it; the session hears of it.

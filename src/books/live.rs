@@ -93,9 +93,6 @@ pub struct Live {
     /// A command has moved the task's unit in this turn: once is enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub loop_signalled: bool,
-    /// The autonomous loop that it drives, as we saw it last: a model may write the loop's file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loop_phase: Option<Watched>,
     /// How the last loop that it drove has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_verdict: Option<String>,
@@ -160,28 +157,6 @@ impl Lineage {
 pub struct LastBackup {
     pub file: String,
     pub checksum: String,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// What is remembered of an autonomous loop's file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Watched {
-    pub phase: String,
-    pub phase_iteration: u64,
-    pub fix_review_cycles: u64,
-    /// How many receipts there were when the phase began: it needs a newer one.
-    pub receipts: u64,
-    /// How many phases were completed.
-    pub completed: u64,
-    /// A person has to approve the acceptance tests.
-    pub gate: bool,
-    /// They are waited for.
-    pub awaiting: bool,
-    /// The phase was left without a receipt before, and taken back.
-    pub sent_back: bool,
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -19,6 +19,7 @@ pub mod queue;
 pub mod result;
 pub mod settings;
 pub mod synthesis;
+pub mod watched;
 pub mod wiring;
 
 use serde::Serialize;

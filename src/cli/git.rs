@@ -16,6 +16,29 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
+    /// For the working directory, if that is in a linked worktree of the project's repository; else
+    /// for the project.
+    pub fn around(
+        process: &Process,
+        root: &'a Path,
+        cwd: Option<&'a Path>,
+    ) -> anyhow::Result<Self> {
+        let own = Self::of(process, root)?;
+        let common =
+            |git: &Self| git.ask(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        let here = cwd.and_then(|cwd| Self::of(process, cwd).ok());
+        match here {
+            Some(here) if common(&here)?.is_some() && common(&here)? == common(&own)? => Ok(here),
+            _ => Ok(own),
+        }
+    }
+
+    /// The checkout that it is asked in.
+    pub fn top(&self) -> anyhow::Result<PathBuf> {
+        let top = self.ask(&["rev-parse", "--show-toplevel"])?;
+        Ok(top.context("git does not say where its checkout is")?.into())
+    }
+
     /// For the repository that a directory is in.
     pub fn of(process: &Process, dir: &'a Path) -> anyhow::Result<Self> {
         let program = process.on_path("git").context("there is no git on the PATH")?;
@@ -29,7 +52,11 @@ impl<'a> Git<'a> {
     /// What it answers, without the last line break; `None` if it says no.
     pub fn ask(&self, args: &[&str]) -> anyhow::Result<Option<String>> {
         // A configured file system monitor is a program, too.
-        let args: Vec<&str> = ["-c", "core.fsmonitor=false"].iter().chain(args).copied().collect();
+        let args: Vec<&str> = ["--literal-pathspecs", "-c", "core.fsmonitor=false"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
         let run = Run {
             program: &self.program,
             args: &args,

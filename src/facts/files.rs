@@ -50,10 +50,12 @@ pub fn below(path: &Path, ends: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Those of the named files below a directory that exist and are not empty.
-pub fn present(root: &Path, names: Vec<&str>) -> BTreeSet<String> {
+/// Those of the named files that exist below one of these directories and are not empty.
+pub fn present(places: &[PathBuf], names: Vec<&str>) -> BTreeSet<String> {
     let there = |name: &&str| {
-        std::fs::metadata(root.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0)
+        places.iter().any(|place| {
+            std::fs::metadata(place.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0)
+        })
     };
     names.into_iter().filter(there).map(str::to_owned).collect()
 }

@@ -72,6 +72,7 @@ pub fn driven_by(session: &str, snapshot: &Snapshot) -> Vec<(Name, String)> {
 
 /// A kind of loop.
 struct Kind {
+    name: Name,
     /// Whose the loop is, if there is one that runs.
     owner: for<'a> fn(&'a Snapshot) -> Option<Owner<'a>>,
     take: fn(&mut Plan, &mut Live, &Snapshot),
@@ -80,10 +81,20 @@ struct Kind {
 }
 
 const KINDS: [Kind; 4] = [
-    Kind { owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
-    Kind { owner: autonomous::owner, take: autonomous::take, at_stop: autonomous::at_stop },
-    Kind { owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
-    Kind { owner: iterative::owner, take: iterative::take, at_stop: iterative::at_stop },
+    Kind { name: Name::Queue, owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
+    Kind {
+        name: Name::Autonomous,
+        owner: autonomous::owner,
+        take: autonomous::take,
+        at_stop: autonomous::at_stop,
+    },
+    Kind { name: Name::Branch, owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
+    Kind {
+        name: Name::Iterative,
+        owner: iterative::owner,
+        take: iterative::take,
+        at_stop: iterative::at_stop,
+    },
 ];
 
 /// What has to be seen to drive a loop at a Stop.
@@ -105,7 +116,9 @@ pub fn asks_to_adopt() -> [Ask; 3] {
 /// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
 /// ended and was forked, goes on with what follows it. Another session's is never touched, and a
 /// session drives one loop.
-pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
+///
+/// Whether the session drives a loop after that.
+pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) -> Option<Name> {
     let alone =
         snapshot.has(&Ask::AllLive) && snapshot.lives.keys().all(|id| *id == live.session_id);
     let parent = live.lineage.as_ref().map(|lineage| &lineage.parent);
@@ -118,12 +131,15 @@ pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
             Owner::Session(owner) => parent.as_deref() == Some(*owner),
         })
     };
-    if live.loop_branch.is_some() || live.loop_task.is_some() {
-        return;
+    if live.loop_task.is_some() {
+        return Some(Name::Iterative);
     }
-    if let Some((kind, _)) = own.or_else(passed_on) {
-        (kind.take)(plan, live, snapshot);
+    if live.loop_branch.is_some() {
+        return Some(Name::Branch);
     }
+    let (kind, _) = own.or_else(passed_on)?;
+    (kind.take)(plan, live, snapshot);
+    Some(kind.name)
 }
 
 /// Lets the governor decide, and writes down what came of it.

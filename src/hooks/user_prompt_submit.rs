@@ -4,7 +4,6 @@ use crate::books::live::Lineage;
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
 
 use super::{desk, drive, session_start, synthesis, tell};
 
@@ -47,14 +46,14 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             plan.outcome = format!("a prompt: /{command}");
         }
     }
-    drive::adopt(&mut plan, &mut live, snapshot);
+    let took = drive::adopt(&mut plan, &mut live, snapshot) == Some(drive::Name::Autonomous);
     let approved = match is_machine_made(&prompt) {
         true => None,
-        false => drive::autonomous::hear(&mut plan, &mut live, snapshot, &prompt, context),
+        false => drive::autonomous::hear(&mut plan, &live, snapshot, &prompt, took, context),
     };
     desk::put(&mut plan, snapshot, &live);
-    if let Some(state) = approved {
-        plan.put(Doc::Autonomous, &state);
+    if let Some(approved) = approved {
+        approved.put(&mut plan);
     }
     plan
 }

@@ -45,6 +45,7 @@ fn generated(name: &str) -> Value {
         "work-queue" => of::<books::queue::Queue>(name, "Work queue"),
         "backup" => of::<books::backup::Backup>(name, "Compaction backup"),
         "autonomous-loop" => of::<books::autonomous::Autonomous>(name, "Autonomous loop"),
+        "autonomous-watch" => of::<books::watched::Watched>(name, "Autonomous loop as last seen"),
         "branch-state" => of::<books::branch::BranchState>(name, "Branch state"),
         "iterative" => of::<books::iterative::Task>(name, "Iterative task"),
         "notices" => of::<books::notices::Notices>(name, "Notices"),

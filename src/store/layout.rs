@@ -76,6 +76,8 @@ pub enum Doc {
     Backup(String),
     Notices,
     Autonomous,
+    /// The same, as we saw it last.
+    Watched,
     Branch(BranchKey),
     Iterative(TaskSlug, Part),
 }
@@ -127,7 +129,7 @@ impl Doc {
             Self::Result(_) | Self::Synthesis => Room::Results,
             Self::Parked(_) => Room::Parked,
             Self::Errors => Room::Errors,
-            Self::Queue | Self::LoopState => Room::Loop,
+            Self::Queue | Self::LoopState | Self::Watched => Room::Loop,
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
             Self::Autonomous => Room::Claude,
@@ -151,6 +153,7 @@ impl Doc {
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
             Self::Autonomous => "autonomous-loop.json".into(),
+            Self::Watched => "autonomous.json".into(),
             Self::Branch(_) => "state.json".into(),
             Self::Iterative(_, part) => part.file().into(),
         }
@@ -180,7 +183,7 @@ impl Doc {
             Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
-            Self::Errors | Self::Notices => false,
+            Self::Errors | Self::Notices | Self::Watched => false,
         }
     }
 

@@ -17,6 +17,8 @@ use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::{complete, set_artifact, words};
 use crate::time;
 
+const RECEIPTS: usize = 500;
+
 #[derive(clap::Args)]
 pub struct Arguments {
     /// What the phase came to
@@ -68,11 +70,21 @@ pub fn run(
     let (artifact, git_sha, branch) = prove(project, options, phase, &summary)?;
     let now = project.process.now();
     change(project, Order::LoopFirst, |here| {
-        let fault = here.fault.take();
+        let (fault, watched) = (here.fault.take(), here.watched.clone());
         let state = here.running(session)?;
-        if let Some(fault) = fault {
-            bail!("{fault}; the phase is not left before it has a receipt");
+        let left = watched.as_ref().and_then(|seen| Phase::named(&seen.phase));
+        // The receipt that a phase moved by hand lacks is welcome.
+        if let Some(fault) = fault.filter(|_| left != Some(phase)) {
+            bail!("{fault}; `--phase {}` gives it the receipt", left.map_or("NAME", Phase::name));
         }
+        ensure!(state.receipts.len() < RECEIPTS, "there are {RECEIPTS} receipts already");
+        let now_in = Phase::named(&state.phase);
+        ensure!(
+            now_in.is_none_or(|now_in| phase <= now_in) || left == Some(phase),
+            "phase {} is not over yet; this is {}",
+            phase.name(),
+            state.phase
+        );
         ensure!(
             state.phase == seen.phase,
             "the phase is {} by now; look again",
@@ -90,7 +102,8 @@ pub fn run(
             set_artifact(state, phase, artifact);
         }
         state.artifacts.branch = state.artifacts.branch.take().or(branch);
-        state.artifacts.pr_url = options.pr_url.clone().or(state.artifacts.pr_url.take());
+        state.artifacts.pr_url =
+            options.pr_url.as_ref().map(|url| redact.text(url)).or(state.artifacts.pr_url.take());
         state.last_updated = time::spell(now);
         let receipt = format!("Receipt for {}: {git_sha}.", phase.name());
         if phase.name() != state.phase {
@@ -100,10 +113,7 @@ pub fn run(
         if phase == Phase::SpecTest && !state.skip_test_review {
             state.awaiting_approval = true;
             let waits = words::wants_approval(state);
-            return Ok(Outcome::said(format!(
-                "{receipt} {}",
-                waits.trim_start_matches("HookKeeper: ")
-            )));
+            return Ok(Outcome::said(format!("{receipt} {}", waits)));
         }
         Ok(Outcome::said(match complete(state, phase, findings, now) {
             Some(next) => words::reason(state, next, &[receipt]),
@@ -123,7 +133,9 @@ fn prove(
     summary: &str,
 ) -> anyhow::Result<(String, String, Option<String>)> {
     let root = project.root()?;
-    let git = Git::of(project.process, &root).context("a receipt names a commit")?;
+    let cwd = project.process.cwd();
+    let git =
+        Git::around(project.process, &root, cwd.as_deref()).context("a receipt names a commit")?;
     let head = git.ask(&["log", "-1", "--format=%h %s", "HEAD"])?;
     let head = head.context("there is no commit yet; a receipt names one")?;
     let sha = head.split(' ').next().unwrap_or_default().to_owned();
@@ -138,33 +150,35 @@ fn prove(
             Proof::Summary => Ok((clip(summary, 200), sha, branch)),
         };
     };
-    let path = in_project(project, &root, named)?;
+    let top = git.top()?;
+    let path = in_checkout(&top, &[cwd.as_deref(), Some(&root)], named)?;
     let shown = path.as_str();
     ensure!(
-        !files::present(&root, vec![shown]).is_empty(),
+        !files::present(std::slice::from_ref(&top), vec![shown]).is_empty(),
         "{shown} does not exist, is empty, or is no file"
     );
+    let dir = top.to_str().context("the checkout's path is no text")?;
+    let ask = |args: &[&str]| git.ask(&[&["-C", dir], args, &["--", shown]].concat());
     ensure!(
-        git.says_yes(&["ls-files", "--error-unmatch", "--", shown])?,
+        ask(&["ls-files", "--error-unmatch"])?.is_some(),
         "{shown} is not committed: git does not know it"
     );
     ensure!(
-        git.says_yes(&["diff", "--quiet", "HEAD", "--", shown])?,
+        ask(&["diff", "--quiet", "HEAD"])?.is_some(),
         "{shown} is not committed as it is now: it has changes"
     );
-    let sha = git.ask(&["log", "-1", "--format=%h", "--", shown])?.filter(|sha| !sha.is_empty());
+    let sha = ask(&["log", "-1", "--format=%h"])?.filter(|sha| !sha.is_empty());
     let sha = sha.with_context(|| format!("no commit has {shown}"))?;
     Ok((path, sha, branch))
 }
 
-/// A path as the project sees it, meant from the working directory or from the root.
-fn in_project(project: &Project, root: &Path, named: &Path) -> anyhow::Result<String> {
-    let root = root.canonicalize()?;
-    let cwd = project.process.cwd().unwrap_or_else(|| root.clone());
-    let found =
-        [cwd.join(named), root.join(named)].into_iter().find_map(|path| path.canonicalize().ok());
+/// A path as the checkout sees it, meant from one of these directories.
+fn in_checkout(top: &Path, from: &[Option<&Path>], named: &Path) -> anyhow::Result<String> {
+    let top = top.canonicalize()?;
+    let places = from.iter().flatten().map(|dir| dir.join(named));
+    let found = places.into_iter().find_map(|path| path.canonicalize().ok());
     let shown = named.display();
     let path = found.with_context(|| format!("{shown} does not exist"))?;
-    let inside = path.strip_prefix(&root).ok().and_then(|path| path.to_str());
+    let inside = path.strip_prefix(&top).ok().and_then(|path| path.to_str());
     Ok(inside.with_context(|| format!("{shown} is not in the project"))?.to_owned())
 }

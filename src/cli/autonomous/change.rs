@@ -1,33 +1,42 @@
-//! The loop's file and the record of its session, changed together under the lock.
+//! The loop's file and what we remember of it, changed together under the lock.
 
 use anyhow::{Context as _, bail};
 
 use crate::books::autonomous::Autonomous;
+use crate::books::watched::Watched;
 use crate::cli::Project;
 use crate::cli::work::{must_act_for, must_be_free};
 use crate::facts::files;
 use crate::gather;
 use crate::hooks::{desk, drive};
+use crate::loops::autonomous::watch;
 use crate::loops::autonomous::words::title;
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
 use crate::store::{Store, home, is_newer};
 
-/// Which of both is written first. A kill in between leaves the loop where it was: a phase is left
-/// when the file says so, a person's approval counts when the session has noted it.
+/// Which is written first: the loop's file, or what we remember of it. A kill in between leaves the
+/// loop where it was: a phase is left when the file says so, a person's approval counts when it is
+/// remembered.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Order {
     LoopFirst,
-    SessionFirst,
+    MemoryFirst,
 }
 
 /// The loop and the sessions around it, under the lock.
 pub struct Here {
     pub state: Option<Autonomous>,
+    /// The same, as we remember it.
+    pub watched: Option<Watched>,
     pub snapshot: Snapshot,
     /// What is wrong with a phase that was moved by hand.
     pub fault: Option<String>,
+    /// A live session that drove it, and does not any more.
+    left: Option<String>,
+    /// Whether the old file is kept.
+    aside: bool,
 }
 
 impl Here {
@@ -50,8 +59,29 @@ impl Here {
         Ok(state)
     }
 
+    /// What to say of an owner that is not there to go on.
+    pub fn absence(&self) -> String {
+        match self.owner() {
+            Some(owner) if !self.snapshot.lives.contains_key(&owner) => format!(
+                " Its session {owner} is not live: resume that one, or hand the loop to another with `hookkeeper autonomous adopt`."
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// The session that drove it hears that it does not any more.
+    pub fn leave(&mut self, before: Option<String>) {
+        self.left = before.filter(|id| self.snapshot.lives.contains_key(id));
+    }
+
     pub fn owner(&self) -> Option<String> {
         self.state.as_ref()?.session_id.clone()
+    }
+
+    /// Another loop takes the place of this one, which is kept where resets keep things.
+    pub fn set_aside(&mut self) {
+        self.watched = None;
+        self.aside = self.state.is_some();
     }
 
     /// One session drives one loop.
@@ -72,27 +102,47 @@ pub fn change<T>(
         gather::loops(&mut snapshot, store)?;
         must_be_changeable(store)?;
         let before = snapshot.autonomous.clone();
-        let mut state = before.clone();
-        let fault = state.as_mut().and_then(|state| {
-            snapshot.artifacts = files::present(&root, state.documents());
-            drive::autonomous::hold(&snapshot, state, project.process.now())
-        });
-        let mut here = Here { state, snapshot, fault };
+        if let Some(state) = &before {
+            let places = [Some(root), project.process.cwd()].into_iter().flatten();
+            snapshot.artifacts = files::present(&places.collect::<Vec<_>>(), state.documents());
+        }
+        let now = project.process.now();
+        let held = before.as_ref().map(|state| drive::autonomous::hold(&snapshot, state, now));
+        let (held, fault) = held.map_or((None, None), |(held, fault)| (Some(held), fault));
+        let state = held.as_ref().map(|held| held.state.clone());
+        let watched = held.as_ref().map(|held| held.watched.clone());
+        let moved = fault.is_some();
+        let mut here = Here { state, watched, snapshot, fault, left: None, aside: false };
         let done = work(&mut here)?;
-        let Here { state, mut snapshot, .. } = here;
+        let Here { state, watched, mut snapshot, left, aside, .. } = here;
         let Some(state) = state.as_ref().filter(|state| Some(*state) != before.as_ref()) else {
             return Ok(done);
         };
-        let mut plan = Plan::default();
-        if order == Order::LoopFirst {
-            plan.put(Doc::Autonomous, state);
+        // Another loop's memory is of no use.
+        let watched = watched.filter(|seen| seen.is_of(state));
+        let seen = watched.map(|seen| drive::autonomous::seen_after(&seen, state, moved));
+        let seen = seen.unwrap_or_else(|| watch(state));
+        if aside {
+            store.keep_beside(&Doc::Autonomous.file())?;
         }
-        drive::autonomous::note(&mut plan, &mut snapshot, state, before.as_ref());
-        desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
-        if order == Order::SessionFirst {
-            plan.put(Doc::Autonomous, state);
+        let mut plan = Plan::default();
+        if order == Order::MemoryFirst {
+            plan.put(Doc::Watched, &seen);
+        }
+        plan.put(Doc::Autonomous, state);
+        if order == Order::LoopFirst {
+            plan.put(Doc::Watched, &seen);
+        }
+        if let (Some(left), Some(now)) = (left, &state.session_id) {
+            let text = format!(
+                "HookKeeper: the {} is now driven by session {now}, not by {left}.",
+                title(state)
+            );
+            store.remarks.push((format!("loop left {left} {now}"), text));
         }
         let ended = before.is_none_or(|before| before.is_running());
+        drive::autonomous::note(&mut plan, &mut snapshot, state, ended);
+        desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
         if let (true, Some(verdict)) = (ended, &state.verdict) {
             // Its session hears of it with the next event that can say so.
             let why = state.verdict_reason.as_deref().unwrap_or_default();

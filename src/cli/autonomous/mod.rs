@@ -14,8 +14,7 @@ use crate::books::autonomous::Autonomous;
 use crate::books::clip;
 use crate::hooks::drive;
 use crate::loops::Verdict;
-use crate::loops::autonomous::phase::Phase;
-use crate::loops::autonomous::{complete, end, words};
+use crate::loops::autonomous::{approve, end, words};
 use crate::time;
 use change::{Order, change};
 
@@ -90,7 +89,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Start(options) => start::run(project, options, session),
         What::Status { json } => status::run(project, *json),
         What::Advance(options) => advance::run(project, options, session.as_deref()),
-        What::Approve => approve(project),
+        What::Approve => approval(project),
         What::Checkpoint { summary, failed, progress_file } => {
             let summary = said(&redact.text(summary), "the summary")?;
             let failed: Vec<String> = failed.iter().map(|text| redact.text(text)).collect();
@@ -116,18 +115,21 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let id = the_session(session, &here.snapshot)?;
             here.must_be_free(&id)?;
             let state = here.running(None)?;
-            state.session_id = Some(id.clone());
+            let before = state.session_id.replace(id.clone()).filter(|before| *before != id);
+            here.leave(before);
+            let state = here.running(None)?;
             Ok(Outcome::said(format!("{}: now driven by session {id}", words::title(state))))
         }),
         What::Resume { max_iterations } => change(project, Order::LoopFirst, |here| {
+            let ended = here.watched.as_ref().and_then(|seen| seen.verdict.clone());
             let state = here.own(session.as_deref())?;
-            resume(state, *max_iterations)?;
+            resume(state, ended.as_deref(), *max_iterations)?;
             state.resumed_at = Some(time::spell(now));
             let title = words::title(state);
             if let Some(owner) = here.owner() {
                 here.must_be_free(&owner)?;
             }
-            Ok(Outcome::said(format!("Goes on: {title}.")))
+            Ok(Outcome::said(format!("Goes on: {title}.{}", here.absence())))
         }),
         What::Cancel => change(project, Order::LoopFirst, |here| {
             let state = here.running(session.as_deref())?;
@@ -138,10 +140,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// Only a person may: where the client or the model runs it, it is refused.
-fn approve(project: &Project) -> anyhow::Result<Outcome> {
+fn approval(project: &Project) -> anyhow::Result<Outcome> {
     let now = project.process.now();
     let in_client = project.process.is_in_client();
-    change(project, Order::SessionFirst, |here| {
+    change(project, Order::MemoryFirst, |here| {
+        let mut watched = here.watched.clone();
         let state = here.running(None)?;
         if !drive::autonomous::is_awaiting(state) {
             bail!("the {} waits for no approval", words::title(state));
@@ -153,28 +156,30 @@ fn approve(project: &Project) -> anyhow::Result<Outcome> {
                 files.map(|file| format!(" in {}", clip(&file, 160))).unwrap_or_default()
             );
         }
-        complete(state, Phase::SpecTest, 0, now);
-        Ok(Outcome::said(format!(
-            "Approved. The {} goes on at the next prompt.",
-            words::title(state)
-        )))
+        if let Some(watched) = &mut watched {
+            approve(state, watched, now);
+        }
+        let said = format!("Approved. The {} goes on at the next prompt.", words::title(state));
+        here.watched = watched;
+        Ok(Outcome::said(said))
     })
 }
 
-fn resume(state: &mut Autonomous, most: Option<u64>) -> anyhow::Result<()> {
-    match state.verdict.as_deref() {
-        None => bail!("the loop is running"),
-        Some("complete") => bail!("the loop is complete; start a new one"),
-        Some(_) => {}
+/// `ended`: the verdict that we remember. One that somebody wrote by hand is no reason to stay ended.
+fn resume(state: &mut Autonomous, ended: Option<&str>, most: Option<u64>) -> anyhow::Result<()> {
+    match (&state.verdict, ended) {
+        (None, _) => bail!("the loop is running"),
+        (_, Some("complete")) => bail!("the loop is complete; start a new one"),
+        _ => {}
     }
-    let enough = state.max_iterations.max(state.global_iteration + 10);
+    let enough = state.max_iterations.max(state.global_iteration.saturating_add(10));
     let full = state.global_iteration >= state.max_iterations;
     let most = most.unwrap_or(if full { enough } else { state.max_iterations });
     if most <= state.global_iteration {
         bail!("{} iterations are over already; give it more", state.global_iteration);
     }
     state.max_iterations = most;
-    state.phase_iteration = state.phase_iteration.min(state.max_phase_iterations.saturating_sub(1));
+    state.phase_iteration = 0;
     (state.verdict, state.verdict_at, state.verdict_reason) = (None, None, None);
     Ok(())
 }

@@ -66,7 +66,13 @@ pub fn run(
     let first = if options.skip_brainstorm { Phase::Plan } else { Phase::Brainstorm };
     let done = change(project, Order::LoopFirst, |here| {
         if let Some(open) = here.state.as_ref().filter(|state| state.is_running()) {
-            bail!("the {} is open: `hookkeeper autonomous cancel` ends it", words::title(open));
+            let whose = match &open.session_id {
+                Some(owner) if session.as_ref() != Some(owner) => format!(
+                    " and driven by session {owner}; `hookkeeper autonomous adopt` takes it over"
+                ),
+                _ => ": `hookkeeper autonomous cancel` ends it".to_owned(),
+            };
+            bail!("the {} is open{whose}", words::title(open));
         }
         if let Some(id) = &session {
             here.must_be_free(id)?;
@@ -98,11 +104,14 @@ pub fn run(
             words::title(&state),
             words::reason(&state, first, &[])
         );
+        here.set_aside();
         here.state = Some(state);
         Ok(Outcome::said(text))
     })?;
-    hide(project)?;
-    Ok(done)
+    match hide(project) {
+        Ok(()) => Ok(done),
+        Err(why) => Ok(Outcome { stderr: Some(format!("git sees its file: {why:#}")), ..done }),
+    }
 }
 
 /// Whole dollars stay whole in the file.

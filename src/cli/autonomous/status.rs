@@ -6,13 +6,15 @@ use super::change::read;
 use crate::Outcome;
 use crate::books::autonomous::{Autonomous, Receipt};
 use crate::books::clip;
+use crate::books::watched::Watched;
 use crate::cli::git::Git;
 use crate::cli::table::{self, row};
 use crate::cli::{Project, said_json};
 use crate::facts::{files, transcript};
 use crate::loops::autonomous::phase::{Phase, Proof};
-use crate::loops::autonomous::receipts::{self, EXCUSED, Present};
+use crate::loops::autonomous::receipts::{self, Present};
 use crate::loops::autonomous::words;
+use crate::store::layout::Doc;
 
 /// A phase and how it stands.
 struct Standing {
@@ -51,7 +53,7 @@ pub fn run(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
         let why = state.verdict_reason.as_deref().unwrap_or_default();
         out.push(format!("ended: {verdict}, {}", clip(why, 200)));
     } else if state.awaiting_approval {
-        out.push(words::wants_approval(&state).trim_start_matches("HookKeeper: ").to_owned());
+        out.push(words::wants_approval(&state).to_owned());
     }
     out.push(String::new());
     out.push(table::align(&standings.iter().map(line).collect::<Vec<_>>()).trim_end().to_owned());
@@ -90,14 +92,15 @@ fn line(standing: &Standing) -> Vec<String> {
 
 fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standing>> {
     let root = project.root()?;
-    let present = files::present(&root, state.documents());
+    let cwd = project.process.cwd();
+    let places: Vec<_> = [Some(root.clone()), cwd].into_iter().flatten().collect();
+    let present = files::present(&places, state.documents());
     let git = Git::of(project.process, &root).ok();
+    let excused =
+        memory(project, state)?.map_or_else(|| receipts::excused(state), |seen| seen.excused);
     let standing = |phase: Phase| {
         let done = state.phases_completed.iter().any(|name| name == phase.name());
-        let excused = state
-            .errors
-            .iter()
-            .any(|error| error.phase == phase.name() && error.message.starts_with(EXCUSED));
+        let excused = excused.iter().any(|name| name == phase.name());
         let word = match () {
             () if state.phase == phase.name() && state.is_running() => {
                 match state.awaiting_approval {
@@ -121,6 +124,11 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standi
     Phase::ALL.into_iter().map(standing).collect()
 }
 
+fn memory(project: &Project, state: &Autonomous) -> anyhow::Result<Option<Watched>> {
+    let seen: Option<Watched> = project.document(&Doc::Watched.name())?;
+    Ok(seen.filter(|seen| seen.is_of(state)))
+}
+
 /// What is wrong with a receipt, as far as files and git can tell.
 fn fault(
     receipt: &Receipt,
@@ -139,7 +147,7 @@ fn fault(
     if !known {
         return Ok(Some(format!("git has no commit {}", clip(sha, 40))));
     }
-    let path = format!("{sha}:./{}", receipt.artifact());
+    let path = format!("{sha}:{}", receipt.artifact());
     if phase.proof() == Proof::Document && !git.says_yes(&["cat-file", "-e", &path])? {
         return Ok(Some(format!("commit {} does not have it", clip(sha, 40))));
     }

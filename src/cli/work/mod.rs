@@ -85,6 +85,9 @@ fn read(project: &Project) -> anyhow::Result<Queue> {
 pub fn the_session(named: Option<String>, snapshot: &Snapshot) -> anyhow::Result<String> {
     let mut lives = snapshot.lives.keys();
     match (named, lives.next(), lives.next()) {
+        (Some(id), ..) if !snapshot.lives.contains_key(&id) => {
+            bail!("session {id} is not live (hookkeeper sessions)")
+        }
         (Some(id), ..) => Ok(id),
         (None, Some(id), None) => Ok(id.clone()),
         (None, None, _) => bail!("no session is live; name one: --session ID"),

@@ -7,8 +7,8 @@ pub mod words;
 use super::governor::{Loop, Stop};
 use super::{Say, Verdict, is_out_of_time, promise};
 use crate::books::autonomous::{Autonomous, VERSION};
-use crate::books::clip;
-use crate::books::live::Watched;
+use crate::books::watched::Watched;
+use crate::books::{Extra, clip};
 use crate::time::{self, Time};
 use phase::Phase;
 use receipts::{EXCUSED, Present, missing};
@@ -37,14 +37,26 @@ impl Driven {
         present: Present,
         now: Time,
     ) -> Self {
+        let old = state.version < VERSION;
         upgrade(&mut state, now);
-        let watched = watched.unwrap_or_else(|| watch(&state));
-        state.phase_iteration = match state.phase == watched.phase {
-            true => state.phase_iteration.max(watched.phase_iteration),
-            false => state.phase_iteration,
-        };
+        let watched = watched.filter(|seen| seen.is_of(&state));
+        let mut watched = watched.unwrap_or_else(|| watch(&state));
+        if old {
+            watched.excused = receipts::excused(&state);
+        }
+        if state.phase == watched.phase {
+            state.phase_iteration = state.phase_iteration.max(watched.phase_iteration);
+        }
+        state.global_iteration = state.global_iteration.max(watched.global_iteration);
         state.fix_review_cycles = state.fix_review_cycles.max(watched.fix_review_cycles);
+        state.max_iterations = state.max_iterations.min(watched.max_iterations);
+        state.max_phase_iterations = state.max_phase_iterations.min(watched.max_phase_iterations);
+        state.max_fix_cycles = state.max_fix_cycles.min(watched.max_fix_cycles);
+        let least = [state.max_minutes, watched.max_minutes].into_iter().flatten().min();
+        state.max_minutes = least;
         state.skip_test_review &= !watched.gate;
+        state.session_id = state.session_id.take().or_else(|| watched.session_id.clone());
+        state.verdict = state.verdict.take().or_else(|| watched.verdict.clone());
         Self { state, watched, present }
     }
 
@@ -68,7 +80,7 @@ impl Driven {
     /// The rounds that are over after these phases.
     fn rounds(&self, steps: &[Phase]) -> u64 {
         let new = steps.iter().filter(|step| **step == Phase::ReReview).count() as u64;
-        self.watched.fix_review_cycles + new
+        self.watched.fix_review_cycles.saturating_add(new)
     }
 
     fn has_rounds_for(&self, steps: &[Phase]) -> bool {
@@ -90,13 +102,13 @@ impl Driven {
             }
         }
         self.state.phase_iteration = 0;
-        self.watched = watch(&self.state);
+        self.watched = self.seen();
     }
 
     /// Acceptance tests are a person's to approve, whatever the file says.
     fn waits(&mut self) -> bool {
         let steps = match self.moved() {
-            Moved::Rightly(steps) if !self.state.skip_test_review => steps,
+            Moved::Rightly(steps) if self.wants_a_person() => steps,
             _ => Vec::new(),
         };
         let gate = steps.iter().position(|step| *step == Phase::SpecTest);
@@ -113,6 +125,14 @@ impl Driven {
         self.state.awaiting_approval
     }
 
+    fn ask_a_person(&self) -> Say {
+        Say::Wait(format!("HookKeeper: {}", words::wants_approval(&self.state)))
+    }
+
+    fn wants_a_person(&self) -> bool {
+        self.watched.gate && !self.watched.approved
+    }
+
     fn force(&mut self, phase: Phase, now: Time) -> Option<Say> {
         let most = self.state.max_phase_iterations;
         if phase == Phase::Ship {
@@ -121,9 +141,10 @@ impl Driven {
         }
         let why = format!("{EXCUSED}: {most} iterations in the phase");
         self.state.add_error(why, time::spell(now));
-        if phase == Phase::SpecTest && !self.state.skip_test_review {
+        self.watched.excused.push(phase.name().into());
+        if phase == Phase::SpecTest && self.wants_a_person() {
             self.state.awaiting_approval = true;
-            return Some(Say::Wait(words::wants_approval(&self.state)));
+            return Some(self.ask_a_person());
         }
         complete(&mut self.state, phase, 0, now);
         None
@@ -135,9 +156,18 @@ impl Driven {
         if self.watched.sent_back {
             let message = format!("{EXCUSED}: moved to {to} by hand although {why}");
             let after = std::mem::replace(&mut self.state.phase, before.name().into());
-            self.state.add_error(message.clone(), time::spell(now));
-            self.state.phase = after;
-            self.accept(&[before]);
+            self.state.add_error(message, time::spell(now));
+            self.watched.excused.push(before.name().into());
+            // Past the acceptance tests only a person leads.
+            let past = Phase::named(&after).is_some_and(|after| after > Phase::SpecTest);
+            let stops = past && before <= Phase::SpecTest && self.wants_a_person();
+            self.state.phase = if stops { Phase::SpecTest.name().into() } else { after };
+            self.state.awaiting_approval = stops;
+            self.accept(if before == Phase::SpecTest && stops {
+                &[]
+            } else {
+                std::slice::from_ref(&before)
+            });
             return format!(
                 "The phase was moved from {} to {to} again although {why}. It is let through, and written down under errors.",
                 before.name()
@@ -175,13 +205,13 @@ impl Loop for Driven {
             )));
         }
         if self.waits() {
-            return Some(Say::Wait(words::wants_approval(&self.state)));
+            return Some(self.ask_a_person());
         }
         if let Moved::Rightly(steps) = self.moved() {
             self.accept(&steps);
         }
         let shipping = self.state.phase == Phase::Ship.name() && matches!(self.moved(), Moved::No);
-        if shipping && self.promises(stop) && missing(&self.state, &self.present).is_empty() {
+        if shipping && self.promises(stop) && self.missing().is_empty() {
             let why = format!("the promise {} was made", clip(&self.state.completion_promise, 200));
             self.state.phases_completed.push(Phase::Ship.name().into());
             return Some(self.over(Verdict::Complete, why, stop.now));
@@ -207,6 +237,9 @@ impl Loop for Driven {
         if let Moved::Wrongly(before, why) = self.moved() {
             first.push(self.send_back(before, &why, stop.now));
         }
+        if self.state.awaiting_approval {
+            return self.ask_a_person();
+        }
         let Some(phase) = Phase::named(&self.state.phase) else {
             return Say::Wait(words::title(&self.state));
         };
@@ -223,8 +256,8 @@ impl Loop for Driven {
             ));
         }
         let phase = Phase::named(&self.state.phase).unwrap_or(phase);
-        self.state.phase_iteration += 1;
-        self.state.global_iteration += 1;
+        self.state.phase_iteration = self.state.phase_iteration.saturating_add(1);
+        self.state.global_iteration = self.state.global_iteration.saturating_add(1);
         self.state.last_updated = time::spell(stop.now);
         Say::Go { reason: words::reason(&self.state, phase, &first), title: self.title() }
     }
@@ -268,13 +301,22 @@ impl Driven {
         }
     }
 
+    /// What a promise would need.
+    fn missing(&self) -> Vec<String> {
+        let mut missing = missing(&self.state, &self.watched.excused, &self.present);
+        if self.wants_a_person() {
+            missing.push("spec_test: nobody has approved the acceptance tests".into());
+        }
+        missing
+    }
+
     fn promises(&self, stop: &Stop) -> bool {
         promise::is_made(stop.message, &self.state.completion_promise)
     }
 
     /// Why a promise does not complete the loop.
     fn not_yet(&self, phase: Phase) -> String {
-        let missing = missing(&self.state, &self.present);
+        let missing = self.missing();
         let mut why = "The promise came too early.".to_owned();
         if phase != Phase::Ship {
             why.push_str(&format!(" It counts in phase ship; this is {}.", phase.name()));
@@ -292,14 +334,27 @@ impl Driven {
 /// What is to be remembered of a loop's file.
 pub fn watch(state: &Autonomous) -> Watched {
     Watched {
+        feature: state.feature.clone(),
+        started_at: state.started_at.clone(),
+        session_id: state.session_id.clone(),
         phase: state.phase.clone(),
         phase_iteration: state.phase_iteration,
+        global_iteration: state.global_iteration,
         fix_review_cycles: state.fix_review_cycles,
+        max_iterations: state.max_iterations,
+        max_phase_iterations: state.max_phase_iterations,
+        max_fix_cycles: state.max_fix_cycles,
+        max_minutes: state.max_minutes,
         receipts: state.receipts.len() as u64,
         completed: state.phases_completed.len() as u64,
+        excused: receipts::excused(state),
         gate: !state.skip_test_review,
+        // A file that is new to us and past that point was approved elsewhere, or never had to be.
+        approved: Phase::named(&state.phase).is_some_and(|phase| phase > Phase::SpecTest),
         awaiting: state.awaiting_approval,
-        ..Watched::default()
+        sent_back: false,
+        verdict: state.verdict.clone(),
+        extra: Extra::new(),
     }
 }
 
@@ -307,7 +362,8 @@ pub fn watch(state: &Autonomous) -> Watched {
 pub fn watch_again(before: &Watched, state: &Autonomous) -> Watched {
     // A phase that nobody knows is no phase that was left.
     if Phase::named(&state.phase).is_none() {
-        return before.clone();
+        let verdict = state.verdict.clone();
+        return Watched { session_id: state.session_id.clone(), verdict, ..before.clone() };
     }
     let same = before.phase == state.phase;
     let fresh = watch(state);
@@ -316,14 +372,25 @@ pub fn watch_again(before: &Watched, state: &Autonomous) -> Watched {
         completed: if same { before.completed } else { fresh.completed },
         sent_back: same && before.sent_back,
         gate: before.gate,
+        approved: before.approved,
+        excused: before.excused.clone(),
+        extra: before.extra.clone(),
         ..fresh
     }
+}
+
+/// A person has approved the acceptance tests. The time that it took is not the loop's.
+pub fn approve(state: &mut Autonomous, watched: &mut Watched, now: Time) -> Option<Phase> {
+    let next = complete(state, Phase::SpecTest, 0, now)?;
+    state.resumed_at = Some(time::spell(now));
+    *watched = Watched { approved: true, ..watch_again(watched, state) };
+    Some(next)
 }
 
 /// Leaves a phase; the one that follows, or `None` after the last.
 pub fn complete(state: &mut Autonomous, phase: Phase, findings: u64, now: Time) -> Option<Phase> {
     if phase == Phase::ReReview {
-        state.fix_review_cycles += 1;
+        state.fix_review_cycles = state.fix_review_cycles.saturating_add(1);
     }
     let next = phase.next(findings > 0, state.fix_review_cycles < state.max_fix_cycles)?;
     state.phases_completed.push(phase.name().into());

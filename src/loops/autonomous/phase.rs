@@ -75,7 +75,7 @@ impl Phase {
         }
     }
 
-    /// Whether it looks for faults, so that it has to say how many it found.
+    /// Whether it looks for faults: `--findings` says how many it found.
     pub fn finds(self) -> bool {
         matches!(self, Self::Review | Self::ReReview | Self::Test)
     }

@@ -4,9 +4,16 @@ use std::collections::BTreeSet;
 
 use super::phase::{Phase, Proof};
 use crate::books::autonomous::{Autonomous, Receipt};
+use crate::books::clip;
 
-/// How an entry in `errors` begins that excuses a phase from its receipt.
+/// How the entry in `errors` begins of a phase that was left without a receipt.
 pub const EXCUSED: &str = "advanced without a receipt";
+
+/// The phases that a file says to be excused; of a file that we have not seen before.
+pub fn excused(state: &Autonomous) -> Vec<String> {
+    let excuses = state.errors.iter().filter(|error| error.message.starts_with(EXCUSED));
+    excuses.map(|error| error.phase.clone()).collect()
+}
 
 /// Documents that receipts name and that exist and are not empty.
 pub type Present = BTreeSet<String>;
@@ -20,7 +27,7 @@ pub fn fault(receipt: &Receipt, phase: Phase, present: &Present) -> Option<Strin
     match phase.proof() {
         Proof::Document if artifact.is_empty() => Some("its receipt names no artifact".into()),
         Proof::Document if !present.contains(artifact) => {
-            Some(format!("{artifact} does not exist or is empty"))
+            Some(format!("{} does not exist or is empty", clip(artifact, 160)))
         }
         _ => None,
     }
@@ -47,8 +54,11 @@ pub fn way(
         let Some(found) = rest.iter().position(|receipt| receipt.phase == at.name()) else {
             let follows = Phase::named(to).is_some_and(|to| at.leads_to(to));
             return Err(match follows || at != from {
-                true => format!("{} has no receipt", at.name()),
-                false => format!("{to} does not follow {} and {0} has no receipt", at.name()),
+                true => format!("{} has no new receipt", at.name()),
+                false => {
+                    let to = clip(to, 40);
+                    format!("{to} does not follow {} and {0} has no new receipt", at.name())
+                }
             });
         };
         let (through, after) = rest.split_at(found + 1);
@@ -70,7 +80,7 @@ pub fn way(
 
 /// The phases before ship that are not proven, each with what is missing. Those that were skipped or
 /// forced are excused.
-pub fn missing(state: &Autonomous, present: &Present) -> Vec<String> {
+pub fn missing(state: &Autonomous, excused: &[String], present: &Present) -> Vec<String> {
     let completed = |phase: Phase| state.phases_completed.iter().any(|done| done == phase.name());
     let wanted = |phase: Phase| match phase {
         Phase::Ship => false,
@@ -78,12 +88,7 @@ pub fn missing(state: &Autonomous, present: &Present) -> Vec<String> {
         Phase::Fix | Phase::ReReview => completed(phase),
         _ => true,
     };
-    let excused = |phase: Phase| {
-        state
-            .errors
-            .iter()
-            .any(|error| error.phase == phase.name() && error.message.starts_with(EXCUSED))
-    };
+    let excused = |phase: Phase| excused.iter().any(|name| name == phase.name());
     Phase::ALL
         .into_iter()
         .filter(|phase| wanted(*phase) && !excused(*phase))

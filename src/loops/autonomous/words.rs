@@ -2,9 +2,11 @@
 
 use super::phase::Phase;
 use crate::books::autonomous::{Autonomous, Receipt};
-use crate::books::clip;
+use crate::books::{clip, clip_block};
+use crate::store::layout::Doc;
 
-const FILE: &str = ".claude/autonomous-loop.json";
+/// The client gives the model that much.
+const LONGEST: usize = 3900;
 const APPROACHES: usize = 6;
 
 /// Which loop, and where it stands.
@@ -22,14 +24,6 @@ pub fn title(state: &Autonomous) -> String {
 pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> String {
     let mut lines = first.to_vec();
     lines.push(format!("The {} goes on.", title(state)));
-    lines.push(format!("Read first: {}.", sources(state).join(", ")));
-    if let Some(last) = state.checkpoints.last() {
-        lines.push(format!("Last checkpoint ({}): {}", last.phase, clip(&last.summary, 600)));
-    }
-    lines.extend(failed_approaches(state));
-    if let Some(error) = state.errors.last() {
-        lines.push(format!("Last error ({}): {}", error.phase, clip(&error.message, 200)));
-    }
     lines.push(format!(
         "Phase {} (iteration {} of {} in it): {}",
         phase.name(),
@@ -47,7 +41,17 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> String {
             clip(&state.completion_promise, 200)
         ));
     }
-    lines.join("\n")
+    lines.push(format!("Read first: {}.", sources(state).join(", ")));
+    if let Some(last) = state.checkpoints.last() {
+        let (phase, summary) = (clip(&last.phase, 40), clip(&last.summary, 600));
+        lines.push(format!("Last checkpoint ({phase}): {summary}"));
+    }
+    if let Some(error) = state.errors.last() {
+        let (phase, message) = (clip(&error.phase, 40), clip(&error.message, 200));
+        lines.push(format!("Last error ({phase}): {message}"));
+    }
+    lines.extend(failed_approaches(state));
+    clip_block(&lines.join("\n"), LONGEST)
 }
 
 fn sources(state: &Autonomous) -> Vec<String> {
@@ -58,7 +62,7 @@ fn sources(state: &Autonomous) -> Vec<String> {
         ("progress", &files.progress_file),
         ("brainstorm", &files.brainstorm_file),
     ];
-    let mut sources = vec![format!("{FILE} (the state)")];
+    let mut sources = vec![format!("{} (the state)", Doc::Autonomous.path())];
     sources.extend(
         named
             .into_iter()
@@ -89,7 +93,7 @@ pub fn wants_approval(state: &Autonomous) -> String {
         None => "going on without acceptance tests".to_owned(),
     };
     format!(
-        "HookKeeper: the autonomous loop \"{}\" waits for you to approve {tests}. Type \"approve\", or \
+        "the autonomous loop \"{}\" waits for you to approve {tests}. Type \"approve\", or \
          run `hookkeeper autonomous approve` in a terminal of your own.",
         clip(&state.feature, 80)
     )
