@@ -44,7 +44,6 @@ impl FileStem {
 pub struct BranchKey(String);
 
 impl BranchKey {
-    /// `None` is the branch of nobody: no git, or a repository that we cannot read.
     pub fn of(branch: &str) -> Self {
         let dashed = branch.replace('/', "-");
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '#' | '@' | '+');

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use crate::books::active::Active;
+use crate::books::agent_book::AgentBook;
 use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
@@ -17,6 +18,7 @@ use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
 use crate::books::queue::Queue;
 use crate::books::result::AgentResult;
+use crate::books::saved::{Plan as PlanFile, Todo};
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
 use crate::books::watched::Watched;
@@ -49,6 +51,21 @@ pub enum Ask {
     Branch,
     /// The iterative task that the session drives, else the one that concerns it most.
     Iterative,
+    /// The branch that is checked out, and its state; nothing if no branch has one.
+    Here,
+    /// The agents of the branch that is checked out.
+    AgentsHere,
+    /// The agents of a branch, by its folder.
+    AgentsOf(String),
+    /// The plan of the branch that is checked out.
+    PlanHere,
+    /// What a transcript says that a session has set out to do.
+    Todos(PathBuf),
+    /// When an agent's transcript was last written to.
+    Written {
+        agent_id: String,
+        path: PathBuf,
+    },
     Autonomous,
     /// Which documents of the autonomous loop's receipts are there.
     Artifacts,
@@ -91,6 +108,15 @@ pub struct Snapshot {
     /// Its folder, and what is in it.
     pub branch: Option<(BranchKey, BranchState)>,
     pub iterative: Option<Book>,
+    /// The branch that is checked out; unknown where nobody has asked for it.
+    pub here: Option<Here>,
+    pub here_state: Option<BranchState>,
+    /// By folder; one that has none yet is empty.
+    pub agent_books: BTreeMap<String, AgentBook>,
+    pub plan_here: Option<PlanFile>,
+    pub todos: Vec<Todo>,
+    /// By agent id: when it last wrote something.
+    pub written: BTreeMap<String, Time>,
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,
@@ -121,6 +147,13 @@ pub struct Snapshot {
     /// Documents that will not be written, whatever is planned: newer than we know, or unreadable
     /// and not ours to move.
     pub frozen: Vec<Doc>,
+}
+
+/// A branch and its folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Here {
+    pub name: String,
+    pub key: BranchKey,
 }
 
 impl Snapshot {

@@ -464,6 +464,14 @@ fn a_file_that_is_not_ours_stays() {
         }
         assert_eq!(stop(&scratch, "on").get("decision"), None);
         assert_eq!(fs::read_to_string(file(&scratch)).unwrap(), text);
+        // What is broken is told, and put away when that is asked for; what is not ours is noted.
+        let seen = scratch.run(&["validate"], b"");
+        assert!(seen.stdout.contains(".claude/autonomous-loop.json"), "{}", seen.stdout);
+        let broken = text.contains("fifty") || text.ends_with("feat");
+        assert_eq!(seen.code, Some(i32::from(broken)), "{text}: {}", seen.stdout);
+        scratch.run(&["validate", "--repair"], b"");
+        assert_eq!(file(&scratch).exists(), !broken, "{text}");
+        fs::write(file(&scratch), text).unwrap();
     }
     fs::remove_file(file(&scratch)).unwrap();
     refused(&scratch.run(&["autonomous", "cancel"], b""), "there is no autonomous loop");

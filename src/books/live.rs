@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Call};
 use super::errors::Tally;
+use super::saved::Workflow;
 use super::{Extra, is_zero, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
@@ -93,6 +94,9 @@ pub struct Live {
     /// A command has moved the task's unit in this turn: once is enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub loop_signalled: bool,
+    /// The last slash command, and whether it is still what the session does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Workflow>,
     /// How the last loop that it drove has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_verdict: Option<String>,

@@ -67,9 +67,9 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper autonomous start 'Add user authentication'\n  hookkeeper autonomous status\n  hookkeeper autonomous approve"
     )]
     Autonomous(autonomous::Arguments),
-    /// What belongs to a branch: its loop
+    /// What belongs to a branch: where it stands, its hand-offs, its loop
     #[command(
-        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
+        after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch handoff --type session\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
     )]
     Branch(branch::Arguments),
     /// Tasks in units: each is worked on, confirmed and verified before the next one

@@ -4,12 +4,14 @@
 //! To add a hook: a variant in `event::Kind`, a file here, a line in [`hook`], a folder in
 //! `tests/cases`.
 
+mod branch_recall;
 mod close;
 pub mod desk;
 pub mod drive;
 mod recall;
 mod synthesis;
 mod tell;
+pub mod witness;
 
 mod post_compact;
 mod post_tool_use;

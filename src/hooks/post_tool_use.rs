@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::books::agent::{ANSWERED, Call};
+use crate::books::agent::{ANSWERED, Agent, Call};
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
 use crate::event::Event;
@@ -15,6 +15,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::desk::LAST_SEEN_SECONDS;
+use super::witness::{self, Witness};
 use super::{desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
@@ -38,11 +39,16 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.extend(COPIES);
         asks.push(Ask::Result(id.clone()));
         asks.extend(synthesis::asks(Some(live), snapshot));
+        asks.extend(witness::asks(live.agent(&id), context));
+        let ended = snapshot.results.get(&id).and_then(|result| result.branch.clone());
+        asks.extend(ended.map(Ask::AgentsOf));
     }
     if let Some(side_file) = nameless(event, live) {
         asks.push(side_file);
         asks.extend(COPIES);
+        asks.extend(witness::asks(from_agent(event, live), context));
     }
+    asks.extend(desk::asks_of_silent(event, live, context));
     if is_stale(event, live, context) || desk::is_nudged(event, live, context) {
         asks.extend(COPIES);
     }
@@ -68,16 +74,16 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         finish_work(&mut plan, &live, &target, snapshot);
         news.push(format!("recovered: {target}"));
     }
+    let mut witness = Witness::new(snapshot);
+    desk::agent_seen(event, &mut live, &mut witness, context);
     if let Some(id) = event.agent_id.as_deref()
         && let Some(agent) = live.agent_mut(id)
+        && agent.task.is_none()
+        && snapshot.side_files.contains_key(id)
     {
-        if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
-            agent.last_seen = context.spelled();
-        }
-        if agent.task.is_none() && snapshot.side_files.contains_key(id) {
-            subagent_stop::identify(agent, snapshot, context);
-            news.push(format!("agent {id} is known"));
-        }
+        subagent_stop::identify(agent, snapshot, context);
+        news.push(format!("agent {id} is known"));
+        witness.know([&*agent]);
     }
     if let Some(note) = desk::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
@@ -85,11 +91,16 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     if let Some(id) = linked(event) {
         news.push(format!("agent {id} is known"));
-        link(&mut plan, &mut live, event, &id, snapshot, context);
+        link(&mut plan, &mut live, event, &id, &mut witness, context);
     }
     plan.outcome = if news.is_empty() { "nothing to record".into() } else { news.join(", ") };
     desk::put(&mut plan, snapshot, &live);
+    witness.put(&mut plan);
     plan
+}
+
+fn from_agent<'a>(event: &Event, live: &'a Live) -> Option<&'a Agent> {
+    live.agent(event.agent_id.as_deref()?)
 }
 
 /// Whether it is time to note that the session, or the agent in it, is alive.
@@ -146,9 +157,10 @@ fn link(
     live: &mut Live,
     event: &Event,
     id: &str,
-    snapshot: &Snapshot,
+    witness: &mut Witness,
     context: &Context,
 ) {
+    let snapshot = witness.snapshot;
     let response = event.tool_response();
     let task = pre_tool_use::task(event, context);
     let tool_use_id = event.text("tool_use_id");
@@ -164,6 +176,7 @@ fn link(
         if background == Some(false) {
             agent.status = ANSWERED.into();
         }
+        witness.know([&*agent]);
     } else if let Some(result) = result {
         let mut result = result.clone();
         result.task = task.clone().or(result.task);
@@ -171,6 +184,7 @@ fn link(
         result.background = background;
         complete(&mut result, event);
         plan.put(Doc::result(id), &result);
+        witness.know_result(&result);
         if let Some(task) = &task {
             let mut synthesis = synthesis::of(live, snapshot);
             synthesis.name_task(id, task);

@@ -4,12 +4,13 @@
 
 use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
+use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
 use crate::snapshot::{Context, Snapshot};
 use crate::store::layout::{Doc, Part};
 use crate::time;
 
-use super::synthesis;
+use super::{branch_recall, synthesis};
 
 const ITEMS: usize = 15;
 const AGENTS: usize = 20;
@@ -20,14 +21,25 @@ pub fn at_start(
     source: &str,
     live: &Live,
     snapshot: &Snapshot,
+    stuck: &[(Tracked, u64)],
     context: &Context,
 ) -> Option<String> {
-    let mut lines = match source {
-        "compact" => after_compaction(live, snapshot, context),
-        "resume" | "fork" => after_resume(live, snapshot, context),
-        _ => open_items(snapshot),
-    };
-    lines.splice(0..0, iterative(live, snapshot));
+    let mut lines = Vec::new();
+    if matches!(source, "compact" | "resume" | "fork") {
+        lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
+    }
+    lines.extend(iterative(live, snapshot));
+    lines.extend(branch_recall::recovered(source, live, snapshot, context));
+    lines.extend(branch_loop(live, snapshot));
+    lines.extend(autonomous_loop(live, snapshot));
+    lines.extend(branch_recall::stuck(stuck, context));
+    lines.extend(branch_recall::handoffs(snapshot));
+    lines.extend(queue_items(live, snapshot));
+    match source {
+        "compact" => lines.extend(after_compaction(live, snapshot, context)),
+        "resume" | "fork" => lines.extend(after_resume(live, snapshot, context)),
+        _ => {}
+    }
     if lines.is_empty() {
         return None;
     }
@@ -45,7 +57,10 @@ pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
     lines.extend(iterative(live, snapshot));
-    lines.extend(open_items(snapshot));
+    lines.extend(branch_recall::for_summary(live, snapshot));
+    lines.extend(branch_loop(live, snapshot));
+    lines.extend(autonomous_loop(live, snapshot));
+    lines.extend(queue_items(live, snapshot));
     lines.extend(running(live, None));
     if !live.files_modified.is_empty() {
         lines.push(files(live));
@@ -57,10 +72,7 @@ pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
 }
 
 fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
-    lines.extend(open_items(snapshot));
-    lines.extend(running(live, Some(context)));
+    let mut lines = running(live, Some(context));
     lines.extend(open_errors(live, snapshot));
     lines.extend(findings(live, snapshot));
     if !live.files_modified.is_empty() {
@@ -84,23 +96,29 @@ fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<
 }
 
 fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
-    lines.extend(open_items(snapshot));
-    lines.extend(running(live, Some(context)));
+    let mut lines = running(live, Some(context));
     lines.extend(open_errors(live, snapshot));
     lines
 }
 
-fn open_items(snapshot: &Snapshot) -> Vec<String> {
-    let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
-    lines.extend(autonomous_loop(snapshot));
+/// Whose a loop is, if it is not this session's.
+fn whose(owner: Option<&String>, live: &Live) -> String {
+    match owner {
+        Some(owner) if *owner != live.session_id => format!(" (driven by session {owner})"),
+        _ => String::new(),
+    }
+}
+
+fn queue_items(live: &Live, snapshot: &Snapshot) -> Vec<String> {
+    let mut lines = Vec::new();
     let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
         lines.push(format!(
-            "- a loop in .claude/state/loop/work_queue.json: {task}, iteration {}, {}",
-            queue.iteration, queue.status
+            "- a loop in .claude/state/loop/work_queue.json{}: {task}, iteration {}, {}",
+            whose(queue.session_id.as_ref(), live),
+            queue.iteration,
+            queue.status
         ));
     }
     let open = queue.open();
@@ -119,14 +137,15 @@ fn open_items(snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-fn autonomous_loop(snapshot: &Snapshot) -> Vec<String> {
+fn autonomous_loop(live: &Live, snapshot: &Snapshot) -> Vec<String> {
     let Some(state) = snapshot.autonomous.as_ref().filter(|state| state.is_running()) else {
         return Vec::new();
     };
     let waits = if state.awaiting_approval { ", waits for a person's approval" } else { "" };
     let mut lines = vec![format!(
-        "- an autonomous loop in {}: {}, phase {}, iteration {} of {}{waits}; `hookkeeper autonomous status` says more",
+        "- an autonomous loop in {}{}: {}, phase {}, iteration {} of {}{waits}; `hookkeeper autonomous status` says more",
         Doc::Autonomous.path(),
+        whose(state.session_id.as_ref(), live),
         clip(&state.feature, 300),
         clip(&state.phase, 40),
         state.global_iteration,
@@ -139,13 +158,19 @@ fn autonomous_loop(snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-fn branch_loop(snapshot: &Snapshot) -> Option<String> {
+fn branch_loop(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let (key, state) = snapshot.branch.as_ref()?;
     let the_loop = state.running()?;
+    // A switch in the middle of a session leaves the loop where it began.
+    let elsewhere = snapshot.here.as_ref().filter(|here| here.key != *key);
+    let elsewhere = elsewhere
+        .map(|here| format!(" (the checkout is on {} now)", here.name))
+        .unwrap_or_default();
     Some(format!(
-        "- a loop of branch {} in {}: iteration {} of {}, complete with <promise>{}</promise>: {}",
+        "- a loop of branch {}{elsewhere} in {}{}: iteration {} of {}, complete with <promise>{}</promise>: {}",
         state.branch,
         Doc::Branch(key.clone()).path(),
+        whose(the_loop.session_id.as_ref(), live),
         the_loop.iteration,
         the_loop.max_iterations,
         the_loop.completion_promise,

@@ -1,6 +1,7 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
 use crate::books::live::Lineage;
+use crate::books::saved::{IDLE, Workflow};
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -43,7 +44,11 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         live.task = Some(context.task(&prompt));
         if let Some(command) = slash_command(&prompt) {
             live.add_command(command, event.prompt_id(), false);
+            let args = prompt.get(command.len() + 1..).unwrap_or_default();
+            live.workflow = Some(Workflow::of(command, args, &context.redact));
             plan.outcome = format!("a prompt: /{command}");
+        } else if let Some(workflow) = &mut live.workflow {
+            workflow.phase = Some(IDLE.into());
         }
     }
     let took = drive::adopt(&mut plan, &mut live, snapshot) == Some(drive::Name::Autonomous);

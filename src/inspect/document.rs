@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::books::active::Active;
+use crate::books::agent_book::AgentBook;
 use crate::books::backup::Backup;
+use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
 use crate::books::iterative::Task;
@@ -65,6 +67,8 @@ fn read(schema: &str, path: &str, bytes: &[u8]) -> std::result::Result<(), Strin
         ("work-queue", _) => json::<Queue>(bytes).map(drop),
         ("backup", _) => json::<Backup>(bytes).map(drop),
         ("iterative", _) => json::<Task>(bytes).map(drop),
+        ("branch-state", _) => json::<BranchState>(bytes).map(drop),
+        ("branch-agents", _) => AgentBook::parse(bytes).map(drop),
         ("notices", _) => json::<Notices>(bytes).map(drop),
         ("cleared", _) => json::<Cleared>(bytes).map(drop),
         ("settings", _) => Settings::read(bytes).1.map_or(Ok(()), Err),

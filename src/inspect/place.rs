@@ -1,4 +1,6 @@
-//! Which file below `.claude/state` is what, by its path.
+//! Which file below `.claude/state` is what, by its path; and which of those beside it.
+
+use crate::store::layout::{BRANCH_AGENTS, BRANCH_STATE, BRANCHES};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
@@ -49,6 +51,24 @@ pub fn of(path: &str) -> Place {
     }
 }
 
+/// The same for what is beside the state, by its path below `.claude`.
+pub fn beside(path: &str) -> Place {
+    let segments: Vec<&str> = path.split('/').collect();
+    match segments.as_slice() {
+        [BRANCHES, ".gitignore"] => Place::Beside,
+        [BRANCHES, _, BRANCH_STATE] => Place::Document("branch-state"),
+        [BRANCHES, _, BRANCH_AGENTS] => Place::Document("branch-agents"),
+        [BRANCHES, _, "handoffs", name] if name.ends_with(".md") => Place::Beside,
+        _ => Place::Foreign,
+    }
+}
+
+/// Folders beside the state that documents are in.
+pub fn is_room_beside(path: &str) -> bool {
+    let segments: Vec<&str> = path.split('/').collect();
+    matches!(segments.as_slice(), [BRANCHES, _] | [BRANCHES, _, "handoffs"])
+}
+
 /// Folders that documents are in.
 pub fn is_room(path: &str) -> bool {
     let segments: Vec<&str> = path.split('/').collect();
@@ -93,6 +113,13 @@ mod tests {
             let room = doc.room().segments().join("/");
             assert!(room.is_empty() || is_room(&room), "{room}");
         }
+        let key = crate::id::BranchKey::of("feat/login");
+        for doc in [Doc::Branch(key.clone()), Doc::BranchAgents(key)] {
+            assert!(matches!(beside(&doc.name()), Place::Document(_)), "{}", doc.name());
+            assert!(is_room_beside(&doc.room().segments().join("/")));
+        }
+        assert_eq!(beside("branches/feat-login/handoffs/task-2026-01-29-2.md"), Place::Beside);
+        assert_eq!(beside("branches/notes.txt"), Place::Foreign);
         assert_eq!(of("agents/results-archive/s/synthesis.json"), Place::Document("synthesis"));
         assert_eq!(of("session/live/notes.txt"), Place::Foreign);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::document::Documents;
 use super::place::{self, Place};
-use super::{Note, Report, SETTINGS, UNREADABLE, lines, problems};
+use super::{BESIDE, Note, Report, SETTINGS, UNREADABLE, lines, problems};
 use crate::books::metrics::Metrics;
 use crate::books::plural;
 use crate::error::Result;
@@ -66,6 +66,9 @@ fn mend(store: &mut Store, view: &View, documents: &Documents, file: &str) -> Re
         let aside = store.set_task_aside(&slug, Part::State)?.unwrap_or_default();
         let name = aside.strip_prefix(".claude/state/").unwrap_or(&aside);
         return Ok(format!("moved to {name}; `hookkeeper iterative rebuild {slug}` makes it anew"));
+    }
+    if let Some(path) = file.strip_prefix(BESIDE) {
+        return Ok(format!("moved to quarantine/{}", store.put_beside_in_quarantine(path)?));
     }
     let bytes = view.read(file).ok().flatten().unwrap_or_default();
     let kept = match place::of(file) {

@@ -3,6 +3,11 @@
 use crate::books::autonomous;
 use crate::id::{BranchKey, FileStem, TaskSlug};
 
+/// What belongs to branches, below `.claude`.
+pub const BRANCHES: &str = "branches";
+pub const BRANCH_STATE: &str = "state.json";
+pub const BRANCH_AGENTS: &str = "agents.json";
+
 /// Directories of ours, as path segments below `.claude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -10,6 +15,7 @@ pub enum Room {
     Claude,
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
+    Handoffs(BranchKey),
     /// An iterative task, beside `.claude/state` too.
     Iterative(TaskSlug),
     State,
@@ -31,13 +37,14 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Claude | Self::Branch(_) | Self::Iterative(_))
+        matches!(self, Self::Claude | Self::Branch(_) | Self::Handoffs(_) | Self::Iterative(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
     pub fn segments(&self) -> Vec<&str> {
         let fixed: &[&str] = match self {
-            Self::Branch(key) => return vec!["branches", key.as_str()],
+            Self::Branch(key) => return vec![BRANCHES, key.as_str()],
+            Self::Handoffs(key) => return vec![BRANCHES, key.as_str(), "handoffs"],
             Self::Iterative(slug) => return vec!["iterative", slug.as_str()],
             Self::Claude | Self::State => &[],
             Self::Session => &["session"],
@@ -79,6 +86,7 @@ pub enum Doc {
     /// The same, as we saw it last.
     Watched,
     Branch(BranchKey),
+    BranchAgents(BranchKey),
     Iterative(TaskSlug, Part),
 }
 
@@ -133,7 +141,7 @@ impl Doc {
             Self::Backup(_) => Room::Compaction,
             Self::Notices => Room::State,
             Self::Autonomous => Room::Claude,
-            Self::Branch(key) => Room::Branch(key.clone()),
+            Self::Branch(key) | Self::BranchAgents(key) => Room::Branch(key.clone()),
             Self::Iterative(slug, _) => Room::Iterative(slug.clone()),
         }
     }
@@ -154,7 +162,8 @@ impl Doc {
             Self::Notices => "notices.json".into(),
             Self::Autonomous => "autonomous-loop.json".into(),
             Self::Watched => "autonomous.json".into(),
-            Self::Branch(_) => "state.json".into(),
+            Self::Branch(_) => BRANCH_STATE.into(),
+            Self::BranchAgents(_) => BRANCH_AGENTS.into(),
             Self::Iterative(_, part) => part.file().into(),
         }
     }
@@ -181,6 +190,8 @@ impl Doc {
             Self::Queue | Self::Autonomous | Self::Branch(_) | Self::Iterative(..) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
+            // It outlives sessions, but two syncs for every agent would cost more than all the rest.
+            Self::BranchAgents(_) => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
             Self::Errors | Self::Notices | Self::Watched => false,
@@ -200,6 +211,7 @@ impl Doc {
                 | Self::LoopState
                 | Self::Autonomous
                 | Self::Branch(_)
+                | Self::BranchAgents(_)
                 | Self::Iterative(..)
         )
     }

@@ -20,6 +20,7 @@
 //! 7. **Log** one line, let go of the lock by exiting.
 
 mod archive;
+pub mod branches;
 pub mod dir;
 pub mod exclude;
 pub mod home;
@@ -43,7 +44,6 @@ use std::path::Path;
 
 use crate::books::settings::{Durability, Settings};
 use crate::error::{Error, Result};
-use crate::id::BranchKey;
 use crate::json::Object;
 use crate::plan::Change;
 use crate::time::Time;
@@ -146,23 +146,6 @@ impl Store {
                 Ok(None)
             }
         }
-    }
-
-    pub fn has_branches(&self) -> Result<bool> {
-        Ok(self.claude.sub("branches")?.is_some())
-    }
-
-    /// The folder of a branch: its own name, or, where another branch has it, one with a digest.
-    pub fn branch_key(&mut self, branch: &str) -> Result<BranchKey> {
-        let key = BranchKey::of(branch);
-        if !self.find_room(Room::Branch(key.clone()))? {
-            return Ok(key);
-        }
-        let bytes = self.room(Room::Branch(key.clone()))?.read("state.json")?.unwrap_or_default();
-        let owner = Object::parse(&bytes).ok().and_then(|state| state.text("branch"));
-        // The seed's own files may have the folder's name there.
-        let own = owner.is_none_or(|owner| owner == branch || owner == key.as_str());
-        Ok(if own { key } else { BranchKey::beside(branch) })
     }
 
     /// Our own settings as they are; `None` if there are none.

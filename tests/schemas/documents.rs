@@ -125,7 +125,7 @@ fn documents(from: &str, path: &str, bytes: &[u8]) -> Vec<Document> {
         None if path.starts_with("iterative/") && path.ends_with("/state.json") => {
             Place::Document("iterative")
         }
-        None => Place::Foreign,
+        None => place::beside(path),
     };
     let document = |schema, bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
