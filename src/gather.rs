@@ -1,9 +1,6 @@
 //! Fetches what a hook asks for: documents from the store, facts from the world.
 
 mod branches;
-mod iterative;
-
-pub use iterative::book;
 
 use std::path::PathBuf;
 
@@ -12,6 +9,8 @@ use serde::de::DeserializeOwned;
 use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::clip;
+use crate::books::iterative::Task;
+use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
 use crate::books::result::AgentResult;
@@ -19,11 +18,14 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
 use crate::facts::{client, files, side_file, todos, transcript};
+use crate::hooks::drive;
+use crate::id::TaskSlug;
 use crate::json::Object;
 use crate::process::Process;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::Store;
-use crate::store::layout::{Doc, Room};
+use crate::store::layout::{Doc, Part, Room};
+use crate::time::Time;
 
 /// Facts that belong to the moment when an event came; a spooled event brings its own.
 pub struct Moment {
@@ -82,7 +84,7 @@ pub fn answer(
             snapshot.written.extend(written);
         }
         Ask::Iterative => {
-            let found = iterative::answer(snapshot, event, store, context);
+            let found = iterative(snapshot, event, store, context);
             // What is wrong with a task's folder is no reason to lose an event.
             snapshot.iterative = found.unwrap_or_else(|error| {
                 store.remarks.push(("iterative".into(), format!("HookKeeper: {error}.")));
@@ -137,6 +139,51 @@ pub fn answer(
     }
     snapshot.asked.push(ask);
     Ok(())
+}
+
+/// The task that a session drives, or the open one that concerns it most; of several, the one that
+/// was worked on last.
+fn iterative(
+    snapshot: &Snapshot,
+    event: &Event,
+    store: &mut Store,
+    context: &Context,
+) -> Result<Option<Book>> {
+    if context.settings.systems_off.iter().any(|off| off == "iterative") {
+        return Ok(None);
+    }
+    let driven = snapshot.own(event).and_then(|live| live.loop_task.as_deref());
+    if let Some(slug) = driven.and_then(TaskSlug::known) {
+        return book(store, slug, context.now);
+    }
+    let mut found: Vec<(u8, std::cmp::Reverse<String>, TaskSlug)> = Vec::new();
+    for slug in store.task_slugs()? {
+        if let Some(task) = store.task_state(&slug)?.filter(Task::is_open) {
+            let rank = drive::iterative::rank(task.session_id.as_deref(), event, snapshot);
+            found.push((rank, std::cmp::Reverse(task.updated), slug));
+        }
+    }
+    found.sort();
+    match found.into_iter().next() {
+        Some((.., slug)) => book(store, slug, context.now),
+        None => Ok(None),
+    }
+}
+
+/// The documents of a task. `None`: there is none that can be used; who should know is told.
+pub fn book(store: &mut Store, slug: TaskSlug, now: Time) -> Result<Option<Book>> {
+    let Some(state) = store.task_state(&slug)? else { return Ok(None) };
+    let progress = store.task_text(&slug, Part::Progress)?;
+    let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
+    let plan = store.task_text(&slug, part)?;
+    let doc = Doc::Iterative(slug.clone(), Part::State);
+    match Book::open(slug, state, progress.as_deref(), plan, now) {
+        Ok(book) => Ok(Some(book)),
+        Err(why) => {
+            store.freeze(&doc, &format!("is not used: {why}"));
+            Ok(None)
+        }
+    }
 }
 
 /// The live records and their copies, for a command that changes them.

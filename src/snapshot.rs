@@ -49,8 +49,6 @@ pub enum Ask {
     LoopState,
     /// The state of the branch whose loop the session drives, else of the one that is checked out.
     Branch,
-    /// The iterative task that the session drives, else the one that concerns it most.
-    Iterative,
     /// The branch that is checked out, and its state; nothing if no branch has one.
     Here,
     /// The agents of the branch that is checked out.
@@ -66,6 +64,8 @@ pub enum Ask {
         agent_id: String,
         path: PathBuf,
     },
+    /// The iterative task that the session drives, else the one that concerns it most.
+    Iterative,
     Autonomous,
     /// Which documents of the autonomous loop's receipts are there.
     Artifacts,
@@ -107,7 +107,6 @@ pub struct Snapshot {
     pub current: Option<Map<String, Value>>,
     /// Its folder, and what is in it.
     pub branch: Option<(BranchKey, BranchState)>,
-    pub iterative: Option<Book>,
     /// The branch that is checked out; unknown where nobody has asked for it.
     pub here: Option<Here>,
     pub here_state: Option<BranchState>,
@@ -117,6 +116,7 @@ pub struct Snapshot {
     pub todos: Vec<Todo>,
     /// By agent id: when it last wrote something.
     pub written: BTreeMap<String, Time>,
+    pub iterative: Option<Book>,
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,

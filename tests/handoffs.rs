@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use support::books::validate;
 use support::{Run, Scratch, event, good, refused, spawn};
 
-const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
+// Begins with a letter: quoted all the same.
+const SESSION: &str = "af3e8a2c-1111-4222-8333-444455556666";
 const NOW: &str = "2026-01-29T10:30:00Z";
 
 fn git(dir: &Path, args: &[&str]) {
@@ -236,7 +237,7 @@ todos       1 of 3 done
               done         The model
               in progress  The form
               pending      Docs
-loop        iteration 1 of 3, driven by session 0f3e8a2c-1111-4222-8333-444455556666
+loop        iteration 1 of 3, driven by session af3e8a2c-1111-4222-8333-444455556666
               Make it work
               complete with <promise>WORKS</promise>
 agents      2 spawned: 1 completed, 0 failed, 1 running (1 stuck)

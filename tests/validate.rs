@@ -145,7 +145,7 @@ fn schemas_are_listed_and_printed() {
     let unknown = scratch.run(&["schema", "lives"], b"");
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, result, \
-        synthesis, errors, metrics, metrics-entry, work-queue, backup, autonomous-loop, autonomous-watch, \
-        branch-state, branch-agents, iterative, notices, cleared, settings, log, wiring, spool\n";
+        synthesis, errors, metrics, metrics-entry, work-queue, backup, autonomous-loop, autonomous-watch, branch-state, branch-agents, \
+        iterative, notices, cleared, settings, log, wiring, spool\n";
     assert_eq!(unknown.stderr, says);
 }

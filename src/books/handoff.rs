@@ -69,7 +69,8 @@ pub fn markdown(kind: Kind, standing: &Standing, words: &Words, now: Time) -> St
         kind.name(),
         time::spell(now),
         yaml(&standing.branch),
-        standing.session.as_deref().map_or_else(|| "null".into(), yaml),
+        // Always quoted: some ids could be read as numbers.
+        standing.session.as_deref().map_or_else(|| "null".into(), quoted),
         status(kind, standing),
         words.title.clone().unwrap_or_else(|| title(kind, standing)),
     );
@@ -148,8 +149,12 @@ fn yaml(text: &str) -> String {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     match fine && !words.contains(&text.to_ascii_lowercase().as_str()) {
         true => text.to_owned(),
-        false => serde_json::to_string(text).unwrap_or_default(),
+        false => quoted(text),
     }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]
