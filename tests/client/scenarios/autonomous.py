@@ -3,8 +3,8 @@ import json
 
 from script import bash, turns
 
-from .loops import _check_count, _feedback, _in_another_terminal, _told
-from .reading import check_closed, heard, only_entry
+from .loops import _check_count, _feedback, _told
+from .reading import check_closed, heard, in_another_terminal, only_entry
 
 START = "hookkeeper autonomous start 'Add login' --skip-brainstorm"
 PROMISE = "<promise>SHIPPED</promise>"
@@ -67,7 +67,7 @@ def autonomous_approved_elsewhere(bench, check):
              f"{_write('tests/auth.rb')} && {_advance('--artifact tests/auth.rb')}"), "Please look."))
     _check_count(check, first, 2)
     check.holds("the state", _state(bench), {"phase": "spec_test", "awaiting_approval": True})
-    said = _in_another_terminal(bench, "autonomous", "approve")
+    said = in_another_terminal(bench, "autonomous", "approve")
     check.contains("what the terminal said", said.stdout + said.stderr, "Approved.", times=1)
     second = bench.run("go on", rules=turns("What now?", bash("hookkeeper autonomous cancel"), "Stopped."),
                        args=["--continue"])

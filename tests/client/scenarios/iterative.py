@@ -4,8 +4,8 @@ import json
 from script import bash, call, turns
 
 from .compaction import FOR_SUMMARY, KEPT, SUMMARY
-from .loops import _feedback, _in_another_terminal, _told
-from .reading import check_closed, heard, only_entry
+from .loops import _feedback, _told
+from .reading import check_closed, heard, in_another_terminal, only_entry
 
 NEW = ("hookkeeper iterative new auth --task 'User authentication' --mode development"
        " --unit 'T1: User model | its tests pass | max 4 | files user.py'"
@@ -96,7 +96,7 @@ def _text(bench, name):
 
 
 def _check_rebuild(check, bench):
-    done = _in_another_terminal(bench, "iterative", "rebuild", "auth")
+    done = in_another_terminal(bench, "iterative", "rebuild", "auth")
     check.equal("what a rebuild says", (done.returncode, done.stdout, done.stderr), (0, "Task auth: nothing differed.\n", ""))
 
 
