@@ -72,7 +72,10 @@ fn blocked(reply: &Value) -> &str {
 }
 
 fn start(scratch: &Scratch, more: &[&str]) -> String {
-    good(scratch.run(&[&["autonomous", "start", "--feature", "Add user authentication"], more].concat(), b""))
+    good(scratch.run(
+        &[&["autonomous", "start", "--feature", "Add user authentication"], more].concat(),
+        b"",
+    ))
 }
 
 fn advance(scratch: &Scratch, more: &[&str]) -> String {

@@ -121,7 +121,7 @@ fn a_session_drives_one_loop() {
     refused(&scratch.run(&START, b""), "is open");
     refused(
         &scratch.run(&["loop", "start", "queue"], b""),
-        "this session drives the loop of branch feat-login",
+        "drives the loop of branch feat-login",
     );
 }
 

@@ -52,7 +52,8 @@ pub fn run(
     let redact = project.redactor()?;
     let summary = options.summary.as_ref().map(|text| said(&redact.text(text), "the summary"));
     let summary = summary.transpose()?;
-    let failed: Vec<String> = options.failed_approach.iter().map(|text| redact.text(text)).collect();
+    let failed: Vec<String> =
+        options.failed_approach.iter().map(|text| redact.text(text)).collect();
     // Git is asked without the lock; whether the phase is still the same is seen under it.
     let seen = read(project)?;
     let seen = seen
