@@ -10,6 +10,8 @@ pub mod branch;
 pub mod cleared;
 pub mod current;
 pub mod errors;
+pub mod execute;
+pub mod executions;
 pub mod live;
 pub mod metrics;
 pub mod notices;

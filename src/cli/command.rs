@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{
-    agents, backup, branch, doctor, errors, install, record, replay, reset, schema, sessions,
-    shell, status, statusline, uninstall, validate, work,
+    agents, backup, branch, doctor, errors, execute, install, record, replay, reset, schema,
+    sessions, shell, status, statusline, uninstall, validate, work,
 };
 
 #[derive(Subcommand)]
@@ -67,6 +67,12 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
     )]
     Branch(branch::Arguments),
+    /// Tasks in layers, each in a worktree of its own: verified, and merged one by one
+    #[command(
+        after_help = "Examples:\n  hookkeeper execute init docs/tasks/shop\n  hookkeeper execute next docs/tasks/shop --json\n  \
+        hookkeeper execute start docs/tasks/shop L1-001\n  hookkeeper execute status docs/tasks/shop"
+    )]
+    Execute(execute::Arguments),
     /// Work items, most urgent first
     #[command(
         after_help = "Examples:\n  hookkeeper queue add --priority S1 --title 'Refuse empty passwords'\n  hookkeeper queue list\n  hookkeeper queue done work-002"

@@ -10,6 +10,7 @@ mod command;
 mod diff;
 mod doctor;
 mod errors;
+mod execute;
 mod install;
 mod record;
 mod replay;
@@ -92,6 +93,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Doctor(options) => doctor::run(&project, options),
         Command::Branch(options) => branch::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),
+        Command::Execute(options) => execute::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),
         Command::Hook { .. } => {

@@ -45,6 +45,8 @@ fn generated(name: &str) -> Value {
         "work-queue" => of::<books::queue::Queue>(name, "Work queue"),
         "backup" => of::<books::backup::Backup>(name, "Compaction backup"),
         "branch-state" => of::<books::branch::BranchState>(name, "Branch state"),
+        "execute-state" => of::<books::execute::Execution>(name, "Execution"),
+        "executions" => of::<books::executions::Executions>(name, "Executions of a project"),
         "notices" => of::<books::notices::Notices>(name, "Notices"),
         "cleared" => of::<books::cleared::Cleared>(name, "Cleared sessions"),
         "settings" => of::<books::settings::File>(name, "HookKeeper settings"),

@@ -21,6 +21,7 @@
 
 mod archive;
 pub mod dir;
+pub mod execution;
 pub mod home;
 pub mod layout;
 pub mod lock;

@@ -1,0 +1,292 @@
+//! `execute init`: the plan is read and checked, and a state is written for it. Whatever is wrong is
+//! said before anything is changed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use super::repository::Repository;
+use super::site::{Site, absolute};
+use crate::Outcome;
+use crate::books::execute::{Execution, FILE, Task, VERSION};
+use crate::books::{clip, plural};
+use crate::cli::{Project, said_json};
+use crate::execute::plan::{self, Plan};
+use crate::execute::truth::branch_of;
+use crate::execute::{brief, graph, schedule};
+use crate::facts::files;
+use crate::store::execution;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    of: super::Shown,
+    /// The checkout that tasks are merged to (default: what manifest.json says, else this project)
+    #[arg(long, value_name = "DIR")]
+    project_path: Option<PathBuf>,
+    /// Where worktrees are made (default: .worktrees in the project)
+    #[arg(long, value_name = "DIR")]
+    worktree_dir: Option<PathBuf>,
+    /// The branch that tasks start from and are merged to (default: the one that is checked out)
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
+    /// Tasks at a time
+    #[arg(long, value_name = "N", default_value_t = schedule::MAX_PARALLEL, value_parser = clap::value_parser!(u64).range(1..=10))]
+    max_parallel: u64,
+    /// Only show the plan
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let site = Site::open(project, &options.of.tasks)?;
+    if site.folder.read()?.is_some() {
+        bail!(
+            "{} is there already; {} goes on with it, {} begins anew",
+            site.folder.path().join(FILE).display(),
+            site.command("resume"),
+            site.command("reset --force")
+        );
+    }
+    let plan = read_plan(site.folder.path())?;
+    let (repository, mut state) =
+        fresh(&site, &plan, options.project_path.as_deref(), options.base.as_deref())?;
+    state.max_parallel = Some(options.max_parallel);
+    if let Some(dir) = &options.worktree_dir {
+        state.worktree_dir = absolute(project, dir)?.display().to_string();
+    }
+    refuse_leftovers(&site, &repository, &state)?;
+    state.settle(&site.now());
+    schedule::next_batch(&mut state);
+    if !options.dry_run {
+        hide(&site, &repository, &state)?;
+        let held = site.folder.lock()?;
+        if held.read()?.is_some() {
+            bail!("another process began {} at the same time", site.folder.path().display());
+        }
+        state = site.write(&held, None, state)?;
+        drop(held);
+    }
+    if options.of.json {
+        return said_json(&state);
+    }
+    Ok(Outcome::said(said(&site, &repository, &state, options.dry_run)?))
+}
+
+/// What the breakdown left, checked.
+pub fn read_plan(tasks: &Path) -> anyhow::Result<Plan> {
+    let manifest = json_file(&tasks.join("manifest.json"))?.with_context(|| {
+        format!("{} has no manifest.json; the breakdown writes it", tasks.display())
+    })?;
+    let layers = json_file(&tasks.join("layer_plan.json"))?;
+    let mut plan = plan::read(&manifest, layers.as_ref())
+        .map_err(|why| anyhow::anyhow!("{}: {why}", tasks.display()))?;
+    let there = files::below(tasks, &["xml"]).with_context(|| tasks.display().to_string())?;
+    let mut wrong: Vec<String> = Vec::new();
+    for at in 0..plan.tasks.len() {
+        let Some(task) = plan.tasks.get_mut(at) else { continue };
+        let Some(file) = task_file(tasks, &task.id, task.file.as_deref(), &there) else {
+            let named = task.file.as_deref().unwrap_or("none is named");
+            wrong.push(format!("the task file of {} is missing ({named})", task.id));
+            continue;
+        };
+        let read = files::read_all(&tasks.join(&file)).map_err(|error| error.to_string());
+        match read.and_then(|bytes| brief::read(&bytes)) {
+            Ok(brief) => {
+                task.file = Some(file);
+                plan.take_brief(at, &brief);
+            }
+            Err(why) => wrong.push(format!("{file}: {why}")),
+        }
+    }
+    plan.finish();
+    wrong.extend(graph::problems(&plan));
+    if !wrong.is_empty() {
+        let rest = wrong.len().saturating_sub(20);
+        let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
+        let list = wrong.iter().take(20).map(|why| format!("\n  {}", clip(why, 300)));
+        bail!(
+            "the plan in {} cannot be carried out; put this right and try again:{}{more}",
+            tasks.display(),
+            list.collect::<String>()
+        );
+    }
+    Ok(plan)
+}
+
+/// The task file that is meant, below the tasks. Older manifests name it from somewhere above: its
+/// last two names count.
+fn task_file(tasks: &Path, id: &str, named: Option<&str>, there: &[PathBuf]) -> Option<String> {
+    let relative = |path: &PathBuf| Some(path.strip_prefix(tasks).ok()?.to_str()?.to_owned());
+    let mut known = there.iter().filter_map(relative);
+    match named {
+        Some(named) => {
+            let parts: Vec<&str> =
+                named.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
+            let whole = parts.join("/");
+            let end = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
+            let known: Vec<String> = known.collect();
+            known
+                .iter()
+                .find(|file| **file == whole)
+                .or(known.iter().find(|file| **file == end))
+                .cloned()
+        }
+        None => known.find(|file| {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            let rest = name.strip_prefix(id);
+            rest.is_some_and(|rest| rest.starts_with('-') || rest.starts_with('.'))
+        }),
+    }
+}
+
+fn json_file(path: &Path) -> anyhow::Result<Option<Value>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = files::read_all(path).with_context(|| path.display().to_string())?;
+    let value = serde_json::from_slice(&bytes);
+    value.map(Some).map_err(|why| anyhow::anyhow!("{} cannot be read: {why}", path.display()))
+}
+
+/// A state for a plan, with nothing done yet, in a repository that can be used.
+pub fn fresh(
+    site: &Site,
+    plan: &Plan,
+    project_path: Option<&Path>,
+    base: Option<&str>,
+) -> anyhow::Result<(Repository, Execution)> {
+    let project = match (project_path, &plan.project_path) {
+        (Some(path), _) => absolute(site.project, path)?,
+        (None, Some(path)) => absolute(site.project, Path::new(path))?,
+        (None, None) => site.project.root()?,
+    };
+    let project = project.canonicalize().unwrap_or(project);
+    let repository = Repository::open(&project)?;
+    repository.calm()?;
+    let base = match (base, repository.head()?) {
+        (Some(base), _) => base.to_owned(),
+        (None, Some(head)) => head,
+        (None, None) => bail!(
+            "HEAD of {} is detached, so there is no branch to merge tasks to; `git checkout BRANCH`, or --base BRANCH",
+            repository.top.display()
+        ),
+    };
+    let tip = repository.tip(&base)?.with_context(|| {
+        format!(
+            "{} has no commit on branch {base}; make one first, or name another: --base BRANCH",
+            repository.top.display()
+        )
+    })?;
+    let slug = match plan.slug.is_empty() {
+        false => plan.slug.clone(),
+        true => site
+            .folder
+            .path()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+    };
+    let mut tasks = BTreeMap::new();
+    for planned in &plan.tasks {
+        let task = Task {
+            layer: planned.layer.clone(),
+            name: planned.name.clone(),
+            priority: planned.priority,
+            file: planned.file.clone(),
+            depends_on: planned.needs.clone(),
+            ..Task::default()
+        };
+        tasks.insert(planned.id.clone(), task);
+    }
+    let state = Execution {
+        schema_version: VERSION.into(),
+        prd_slug: slug,
+        worktree_dir: project.join(".worktrees").display().to_string(),
+        project_path: project.display().to_string(),
+        tasks_path: site.folder.path().display().to_string(),
+        tasks,
+        base_branch: Some(base),
+        base_commit: Some(tip),
+        max_parallel: Some(schedule::MAX_PARALLEL),
+        ..Execution::default()
+    };
+    Ok((repository, state))
+}
+
+/// Branches and directories that tasks would need are nobody else's.
+fn refuse_leftovers(site: &Site, repository: &Repository, state: &Execution) -> anyhow::Result<()> {
+    let facts = repository.facts(state)?;
+    let mut there: Vec<String> =
+        facts.branches.keys().map(|id| format!("branch {}", branch_of(id))).collect();
+    let dir = Path::new(&state.worktree_dir);
+    let taken = state.tasks.keys().map(|id| dir.join(id)).filter(|path| path.exists());
+    there.extend(taken.map(|path| path.display().to_string()));
+    if there.is_empty() {
+        return Ok(());
+    }
+    let rest = there.len().saturating_sub(5);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    there.truncate(5);
+    bail!(
+        "there are leftovers of an earlier execution: {}{more}; {} takes their work over, or remove them",
+        there.join(", "),
+        site.command("rebuild")
+    )
+}
+
+/// Worktrees and locks do not show up in `git status`.
+pub fn hide(site: &Site, repository: &Repository, state: &Execution) -> anyhow::Result<()> {
+    let inside = |path: &Path| Some(path.strip_prefix(&repository.top).ok()?.to_str()?.to_owned());
+    let worktrees = inside(Path::new(&state.worktree_dir)).map(|path| format!("/{path}/"));
+    let lock = inside(&site.folder.path().join(execution::LOCK)).map(|path| format!("/{path}"));
+    let lines: Vec<String> = worktrees.into_iter().chain(lock).collect();
+    Ok(execution::exclude(&repository.common, &lines)?)
+}
+
+fn said(
+    site: &Site,
+    repository: &Repository,
+    state: &Execution,
+    dry_run: bool,
+) -> anyhow::Result<String> {
+    let mut text = format!(
+        "{} {}: {} in {}, merged to {}, {} at a time.\n",
+        if dry_run { "Would begin" } else { "Began" },
+        state.prd_slug,
+        plural(state.tasks.len(), "task"),
+        plural(state.layers.len(), "layer"),
+        state.base(),
+        schedule::limit(state),
+    );
+    if dry_run {
+        for layer in state.layer_names() {
+            let of_layer =
+                state.tasks.iter().filter(|(_, task)| task.layer.as_deref() == Some(layer));
+            text.push_str(&format!("{layer}\n"));
+            for (id, task) in of_layer {
+                let needs = match task.depends_on.is_empty() {
+                    true => String::new(),
+                    false => format!("  needs {}", task.depends_on.join(", ")),
+                };
+                let name = clip(task.name.as_deref().unwrap_or_default(), 60);
+                text.push_str(&format!("  {id}  {name}{needs}\n"));
+            }
+        }
+        return Ok(text);
+    }
+    let modified = repository.modified(&repository.top)?;
+    if let Some(first) = modified.first() {
+        text.push_str(&format!(
+            "Note: the checkout has changes that are not committed ({first}); they have to be before the first merge.\n"
+        ));
+    }
+    text.push_str(&format!(
+        "First: {}. {} has what they need.",
+        state.batch.join(", "),
+        site.command("next --json")
+    ));
+    Ok(text)
+}
