@@ -48,7 +48,11 @@ pub static ALL: [Schema; 19] = [
     schema!("work-queue", "state/loop/work_queue.json", "prioritised work items"),
     schema!("backup", "state/compaction/backup_{time}.json", "what must survive a compaction"),
     schema!("branch-state", "branches/{branch}/state.json", "what belongs to a branch"),
-    schema!("execute-state", "{tasks-path}/execute-state.json", "tasks in layers, and their merges"),
+    schema!(
+        "execute-state",
+        "{tasks-path}/execute-state.json",
+        "tasks in layers, and their merges"
+    ),
     schema!("executions", "state/executions.json", "where the executions of a project are"),
     schema!("notices", "state/notices.json", "what the user should hear of"),
     schema!("cleared", "state/session/cleared.json", "the sessions that clients cleared last"),
