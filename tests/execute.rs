@@ -1,4 +1,11 @@
 //! Executions from their beginning to their end, on real repositories.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
 
 #[path = "support/execution.rs"]
 mod execution;

@@ -37,16 +37,31 @@ struct Came {
 
 pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
     let state = site.load()?;
-    let repository = Repository::open(Path::new(&state.project_path))?;
     let mut came: Vec<Came> = Vec::new();
     let mut busy = None;
+    let mut looked = false;
+    if state.waiting().next().is_none() {
+        return said(site, &state, &came, busy, json);
+    }
+    let repository = Repository::open(Path::new(&state.project_path))?;
     loop {
-        let state = site.load()?;
-        if state.waiting().next().is_none() {
-            break;
+        if !looked {
+            // Before anything is claimed; later merges are looked at again under git's lock.
+            let state = site.load()?;
+            if let Err(error) = may(site, &repository, &state) {
+                let first = |state: &Execution| {
+                    let first = state.waiting().next()?.task_id.clone();
+                    let claim = state.tasks.get(&first)?.claim.is_some();
+                    Some((first, claim))
+                };
+                if first(&site.load()?) == first(&state) {
+                    return Err(error);
+                }
+                // Somebody else was merging, and that is what was seen.
+                continue;
+            }
+            looked = true;
         }
-        may(site, &repository, &state)
-            .with_context(|| format!("{}nothing can be merged", so_far(&came)))?;
         match claim(site)? {
             First::Nobody => break,
             First::Busy(id, pid) => {
@@ -66,6 +81,16 @@ pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
             }
         }
     }
+    said(site, &state, &came, busy, json)
+}
+
+fn said(
+    site: &Site,
+    state: &Execution,
+    came: &[Came],
+    busy: Option<String>,
+    json: bool,
+) -> anyhow::Result<Outcome> {
     let failed: Vec<String> = came
         .iter()
         .filter_map(|came| Some(format!("{}: {}", came.id, came.why.as_ref()?)))

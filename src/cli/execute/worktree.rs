@@ -37,8 +37,10 @@ pub fn ensure(
         );
     }
     let place = path.display().to_string();
-    // A worktree whose directory was deleted is still registered, and in the way.
-    let _ = repository.act(&["worktree", "remove", "--force", "--force", &place], lock)?;
+    if repository.common.join("worktrees").join(id).exists() {
+        // A worktree whose directory was deleted is still registered, and in the way.
+        let _ = repository.act(&["worktree", "remove", "--force", "--force", &place], lock)?;
+    }
     let mut args = vec!["worktree", "add", "--quiet"];
     match repository.tip(&branch)? {
         Some(_) => args.extend([place.as_str(), &branch]),
