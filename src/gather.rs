@@ -11,7 +11,7 @@ use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, side_file, transcript};
+use crate::facts::{client, execution, side_file, transcript};
 use crate::id::BranchKey;
 use crate::json::Object;
 use crate::process::Process;
@@ -78,6 +78,8 @@ pub fn answer(
         }
         Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
+        Ask::Executions => snapshot.executions = store.load(&Doc::Executions, json)?,
+        Ask::Unfinished(tasks) => snapshot.unfinished.extend(execution::unfinished(tasks)),
         Ask::Backups => snapshot.backups = backups(store)?,
         Ask::Git => {
             snapshot.git = match moment {

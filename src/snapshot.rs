@@ -11,6 +11,7 @@ use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::clip;
 use crate::books::errors::Errors;
+use crate::books::executions::Executions;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
 use crate::books::queue::Queue;
@@ -18,6 +19,7 @@ use crate::books::result::AgentResult;
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
 use crate::event::Event;
+use crate::facts::execution::Unfinished;
 use crate::facts::git::Git;
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::SideFile;
@@ -48,6 +50,10 @@ pub enum Ask {
     Autonomous,
     Metrics,
     Cleared,
+    /// Where the executions of this project are.
+    Executions,
+    /// How far an execution is, if it is not complete.
+    Unfinished(PathBuf),
     /// All backups with their owners.
     Backups,
     Git,
@@ -94,6 +100,8 @@ pub struct Snapshot {
     pub autonomous: Option<Value>,
     pub metrics: Option<Metrics>,
     pub cleared: Option<Cleared>,
+    pub executions: Option<Executions>,
+    pub unfinished: Vec<Unfinished>,
     pub backups: Vec<Kept>,
     pub git: Git,
     pub client: Client,

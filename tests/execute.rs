@@ -15,7 +15,7 @@ use std::fs;
 
 use execution::{Plan, Spec, assert_sound, three_by_five, with_specs};
 use serde_json::{Value, json};
-use support::refused;
+use support::{event, refused};
 
 const TWO: [Spec; 2] = [
     ("L1-001", "1-core", &[], "test -s L1-001.txt"),
@@ -495,4 +495,56 @@ fn the_examples_of_the_format_load_and_stay() {
         (&state["note"], &state["tasks"]["L1-001"]["owner"], &state["metrics"]["cost"]),
         (&json!("mine"), &json!("me"), &json!(3.5))
     );
+}
+
+#[test]
+fn sessions_are_told_and_agents_are_known_by_their_worktree() {
+    const SESSION: &str = "0f3e8a2c";
+    let plan = Plan::new(&TWO);
+    plan.init(&[]);
+    let start = event(SESSION, "SessionStart", json!({"source": "startup"}));
+    let reply: Value = serde_json::from_str(&plan.scratch.hook(&start).stdout).unwrap();
+    let told = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    let says = "- an execution, shop (pending), 0 of 2 tasks merged, layer 1-core: `hookkeeper execute resume ";
+    assert!(told.contains(says), "{told}");
+    for (agent, id) in [("a1", "L1-001"), ("a2", "L1-002")] {
+        plan.good("start", &[id]);
+        plan.scratch.hook(&event(
+            SESSION,
+            "SubagentStart",
+            json!({"agent_id": agent, "agent_type": "general-purpose"}),
+        ));
+    }
+    let call = json!({"tool_name": "Read", "tool_use_id": "t1", "tool_input": {"file_path": "x"}, "tool_response": {}, "agent_id": "a1"});
+    let mut inside = event(SESSION, "PostToolUse", call);
+    inside["cwd"] = json!(plan.worktree("L1-001").join("src"));
+    plan.scratch.hook(&inside);
+    let command = format!("hookkeeper execute start {} L1-002", plan.tasks.display());
+    let call = json!({"tool_name": "Bash", "tool_use_id": "t2", "tool_input": {"command": command}, "tool_response": {}, "agent_id": "a2"});
+    plan.scratch.hook(&event(SESSION, "PostToolUse", call));
+    let agents = &plan.scratch.doc("executions.json")["executions"][0]["agents"];
+    assert_eq!(
+        (&agents["L1-001"]["agent_id"], &agents["L1-002"]["agent_id"]),
+        (&json!("a1"), &json!("a2"))
+    );
+    assert_eq!(plan.json("next", &[])["tasks"][0]["agent_id"], "a1");
+    plan.work("L1-001", "L1-001.txt", "x");
+    plan.good("verify", &["L1-001"]);
+    let task = plan.task("L1-001");
+    assert_eq!((&task["agent_id"], &task["session_id"]), (&json!("a1"), &json!(SESSION)));
+    // An agent that has stopped is at nothing; the next attempt is another one's.
+    plan.scratch.hook(&event(
+        SESSION,
+        "SubagentStop",
+        json!({"agent_id": "a2", "agent_type": "general-purpose", "last_assistant_message": "no"}),
+    ));
+    let seen = &plan.scratch.doc("executions.json")["executions"][0]["agents"]["L1-002"];
+    assert!(seen["stopped"].is_string(), "{seen}");
+    plan.good("fail", &["L1-002", "--message", "no"]);
+    plan.good("start", &["L1-002"]);
+    assert_eq!(plan.task("L1-002")["agent_id"], Value::Null);
+    // The books are in order, and a session is not told of what is complete or gone.
+    assert_eq!(plan.scratch.run(&["validate"], b"").code, Some(0));
+    plan.good("reset", &["--force"]);
+    assert_eq!(plan.scratch.hook(&start).stdout, "");
 }

@@ -25,7 +25,7 @@ pub const FILE: &str = "execute-state.json";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(extend("required" = [
     "schema_version", "prd_slug", "project_path", "worktree_dir", "tasks_path", "status",
-    "current_layer", "current_batch", "layers", "tasks", "merge_queue", "metrics"
+    "current_layer", "current_batch", "started_at", "updated_at", "completed_at", "layers", "tasks", "merge_queue", "metrics"
 ])))]
 pub struct Execution {
     #[cfg_attr(test, schemars(extend("enum" = [VERSION])))]

@@ -5,6 +5,7 @@ pub mod classify;
 pub mod client;
 pub mod command;
 pub mod disk;
+pub mod execution;
 pub mod files;
 pub mod findings;
 pub mod git;

@@ -15,7 +15,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::desk::LAST_SEEN_SECONDS;
-use super::{desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
+use super::{at_task, desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks(event, snapshot);
@@ -41,6 +41,10 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     }
     if let Some(side_file) = nameless(event, live) {
         asks.push(side_file);
+        asks.extend(COPIES);
+    }
+    if let Some(ask) = at_task::asks(event, live, context) {
+        asks.push(ask);
         asks.extend(COPIES);
     }
     if is_stale(event, live, context) || desk::is_nudged(event, live, context) {
@@ -81,6 +85,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if let Some(note) = desk::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
         plan.reply.tell_model(&note);
+    }
+    if let Some(task) = at_task::note(&mut plan, event, &mut live, snapshot) {
+        news.push(format!("at task {task}"));
     }
     if let Some(id) = linked(event) {
         news.push(format!("agent {id} is known"));

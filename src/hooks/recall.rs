@@ -5,7 +5,8 @@
 use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
 use crate::books::{clip, plural};
-use crate::snapshot::{Context, Snapshot};
+use crate::facts::execution::Unfinished;
+use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time;
 
@@ -15,6 +16,15 @@ const ITEMS: usize = 15;
 const AGENTS: usize = 20;
 const ERRORS: usize = 8;
 const FILES: usize = 40;
+
+/// The executions that were begun last are looked at.
+const EXECUTIONS: usize = 3;
+
+pub fn asks_for_executions(snapshot: &Snapshot) -> Vec<Ask> {
+    let known = snapshot.executions.iter().flat_map(|known| known.executions.iter().rev());
+    let states = known.take(EXECUTIONS).map(|known| Ask::Unfinished((&known.tasks_path).into()));
+    std::iter::once(Ask::Executions).chain(states).collect()
+}
 
 pub fn at_start(
     source: &str,
@@ -92,6 +102,7 @@ fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<Stri
 
 fn open_items(snapshot: &Snapshot) -> Vec<String> {
     let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
+    lines.extend(snapshot.unfinished.iter().map(execution));
     let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
@@ -114,6 +125,18 @@ fn open_items(snapshot: &Snapshot) -> Vec<String> {
         }),
     );
     lines
+}
+
+fn execution(execution: &Unfinished) -> String {
+    format!(
+        "- an execution, {} ({}), {} of {} merged, layer {}: `hookkeeper execute resume {}` goes on with it",
+        clip(&execution.slug, 60),
+        execution.status,
+        execution.completed,
+        plural(execution.total as usize, "task"),
+        clip(&execution.layer, 60),
+        execution.tasks_path
+    )
 }
 
 fn branch_loop(snapshot: &Snapshot) -> Option<String> {

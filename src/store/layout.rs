@@ -59,6 +59,7 @@ pub enum Doc {
     Metrics,
     MetricsArchive,
     Cleared,
+    Executions,
     Active,
     Result(FileStem),
     Synthesis,
@@ -95,7 +96,7 @@ impl Doc {
             Self::Errors => Room::Errors,
             Self::Queue | Self::LoopState => Room::Loop,
             Self::Backup(_) => Room::Compaction,
-            Self::Notices => Room::State,
+            Self::Notices | Self::Executions => Room::State,
             Self::Branch(key) => Room::Branch(key.clone()),
         }
     }
@@ -107,6 +108,7 @@ impl Doc {
             Self::Metrics => "metrics.json".into(),
             Self::MetricsArchive => "metrics-archive.jsonl".into(),
             Self::Cleared => "cleared.json".into(),
+            Self::Executions => "executions.json".into(),
             Self::Active => "active.json".into(),
             Self::Synthesis => "synthesis.json".into(),
             Self::Errors => "classified.json".into(),
@@ -142,7 +144,7 @@ impl Doc {
             Self::LoopState => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
-            Self::Errors | Self::Notices => false,
+            Self::Errors | Self::Notices | Self::Executions => false,
         }
     }
 

@@ -27,6 +27,11 @@ pub fn distinct(schema: &str) -> Vec<Document> {
             "systems": {"branches": false}, "of another tool": 1}),
         ),
         ("metrics-entry", seed("metrics.json")["sessions"][0].clone()),
+        (
+            "executions",
+            json!({"version": 1, "executions": [{"tasks_path": "/t", "worktree_dir": "/w", "begun": "2026-01-29T10:30:00Z",
+            "agents": {"L1-001": {"agent_id": "a", "session_id": "s", "stopped": "2026-01-29T10:30:00Z"}}}]}),
+        ),
     ];
     let made =
         made.into_iter().map(|(schema, value)| Document { schema, from: "made".into(), value });
@@ -44,7 +49,7 @@ pub fn distinct(schema: &str) -> Vec<Document> {
 }
 
 pub fn seeds() -> Vec<Document> {
-    let folders = ["tests/seeds/001", "tests/seeds/004"].map(here);
+    let folders = ["tests/seeds/001", "tests/seeds/003", "tests/seeds/004"].map(here);
     let files =
         folders.iter().flat_map(|dir| fs::read_dir(dir).unwrap()).map(|file| file.unwrap().path());
     let read = |path: PathBuf| {
@@ -57,7 +62,7 @@ pub fn seeds() -> Vec<Document> {
 
 /// An example, without the comments that one of them has.
 pub fn seed(name: &str) -> Value {
-    let folders = ["tests/seeds/001", "tests/seeds/004"].map(here);
+    let folders = ["tests/seeds/001", "tests/seeds/003", "tests/seeds/004"].map(here);
     let file = folders.iter().map(|dir| dir.join(name)).find(|file| file.exists()).unwrap();
     let mut text = fs::read_to_string(file).unwrap();
     while let Some((before, after)) = text.split_once("/*") {

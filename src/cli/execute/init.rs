@@ -68,6 +68,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         state = site.write(&held, None, state)?;
         drop(held);
+        enter(&site, &state)?;
     }
     if options.of.json {
         return said_json(&state);
@@ -235,6 +236,23 @@ fn refuse_leftovers(site: &Site, repository: &Repository, state: &Execution) -> 
         there.join(", "),
         site.command("rebuild")
     )
+}
+
+/// The project's books know where its execution is: sessions are told of it.
+pub fn enter(site: &Site, state: &Execution) -> anyhow::Result<()> {
+    let now = site.now();
+    site.register(state, |known| known.begin(&state.tasks_path, &state.worktree_dir, &now))
+        .context("it has begun, but sessions will not be told of it")
+}
+
+/// The same for one that may be known: what is known of it stays.
+pub fn enter_again(site: &Site, state: &Execution) -> anyhow::Result<()> {
+    let now = site.now();
+    site.register(state, |known| {
+        if !known.executions.iter().any(|known| known.tasks_path == state.tasks_path) {
+            known.begin(&state.tasks_path, &state.worktree_dir, &now);
+        }
+    })
 }
 
 /// Worktrees and locks do not show up in `git status`.

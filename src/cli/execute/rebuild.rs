@@ -59,6 +59,10 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
         held.keep_copy()?;
     }
     let after = site.write(&held, known.as_ref(), after)?;
+    drop(held);
+    if known.is_none_or(|state| state.base_branch.is_none()) {
+        init::enter(site, &after)?;
+    }
     if options.of.json {
         let list: Vec<Value> =
             said.iter().map(|said| json!({"id": said.id, "correction": said.text})).collect();

@@ -135,6 +135,8 @@ pub fn everything(site: &Site, options: &Everything) -> anyhow::Result<Outcome> 
         kept.extend(take(&repository, &lock, &state, id)?);
     }
     held.remove()?;
+    drop(held);
+    site.register(&state, |known| known.forget(&state.tasks_path))?;
     let copy = copy.map(|path| path.display().to_string()).unwrap_or_default();
     if options.of.json {
         return said_json(&serde_json::json!({"removed": ids, "kept": kept, "copy": copy}));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::repository::Repository;
 use super::site::Site;
-use super::{next, rebuild, recover, start, worktree};
+use super::{init, next, rebuild, recover, start, worktree};
 use crate::Outcome;
 use crate::books::execute::{Execution, Global, Status, Task};
 use crate::cli::said_json;
@@ -66,6 +66,7 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
         Ok(state.clone())
     })?;
     after = site.load().unwrap_or(after);
+    init::enter_again(site, &after)?;
     plan(site, &after, &said, options.of.json, false)
 }
 

@@ -6,11 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::books::execute::{self, Claim, Execution, FILE, Step, Task};
+use crate::books::executions::Executions;
 use crate::books::to_bytes;
 use crate::cli::Project;
 use crate::execute::schedule;
 use crate::facts::client;
+use crate::gather;
+use crate::plan::Change;
 use crate::store::execution::{Folder, Held};
+use crate::store::layout::Doc;
+use crate::store::view::View;
 use crate::time;
 
 /// A process on another machine that was silent for so long is taken for gone, as sessions are.
@@ -35,7 +40,9 @@ impl<'a> Site<'a> {
 
     /// The state, for reading.
     pub fn load(&self) -> anyhow::Result<Execution> {
-        self.parsed(self.folder.read()?)
+        let mut state = self.parsed(self.folder.read()?)?;
+        self.name_agents(&mut state);
+        Ok(state)
     }
 
     /// Works on the state under its lock; if that fails, nothing is written.
@@ -58,6 +65,7 @@ impl<'a> Site<'a> {
         before: Option<&Execution>,
         mut after: Execution,
     ) -> anyhow::Result<Execution> {
+        self.name_agents(&mut after);
         after.settle(&self.now());
         schedule::next_batch(&mut after);
         if let Some(before) = before {
@@ -70,6 +78,43 @@ impl<'a> Site<'a> {
         }
         held.put(&to_bytes(&after))?;
         Ok(after)
+    }
+
+    /// The agents that hooks saw at tasks.
+    fn name_agents(&self, state: &mut Execution) {
+        let home = self.project.process.home();
+        let view = View::open(Path::new(&state.project_path), home.as_deref());
+        let known: Option<Executions> =
+            view.ok().flatten().and_then(|view| view.document("executions.json"));
+        let known = known.into_iter().flat_map(|known| known.executions);
+        for known in known.filter(|known| known.tasks_path == state.tasks_path) {
+            for (id, seen) in known.agents.into_iter().filter(|(_, seen)| seen.stopped.is_none()) {
+                if let Some(task) = state.tasks.get_mut(&id).filter(|task| task.status.is_running())
+                {
+                    task.agent_id = Some(seen.agent_id);
+                    task.session_id = Some(seen.session_id);
+                }
+            }
+        }
+    }
+
+    /// Changes what the project's books know of its executions.
+    pub fn register(
+        &self,
+        state: &Execution,
+        work: impl FnOnce(&mut Executions),
+    ) -> anyhow::Result<()> {
+        let root = PathBuf::from(&state.project_path);
+        let project = Project { process: self.project.process, named: Some(&root) };
+        project.change(|store| {
+            let before: Option<Executions> = store.load(&Doc::Executions, gather::json)?;
+            let mut known = before.clone().unwrap_or_default();
+            work(&mut known);
+            if before.as_ref() != Some(&known) {
+                store.commit(&[Change::Put(Doc::Executions, to_bytes(&known))])?;
+            }
+            Ok(())
+        })
     }
 
     pub fn now(&self) -> String {
