@@ -13,6 +13,7 @@ pub mod hook_runs;
 pub mod lists;
 pub mod marks;
 pub mod place;
+pub mod processes;
 pub mod retry;
 pub mod secrets;
 pub mod side_file;

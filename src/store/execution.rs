@@ -108,15 +108,20 @@ pub fn exclude(common: &Path, lines: &[String]) -> Result<()> {
     info.append("exclude", new.as_bytes()).map(|_| ())
 }
 
-/// Removes a lock that a killed git left, if it is older than what we began.
-pub fn remove_stale_index_lock(git_dir: &Path, since: i64) -> Result<bool> {
-    const INDEX_LOCK: &str = "index.lock";
-    let dir = Dir::open(git_dir)?;
-    let stale = dir.exists(INDEX_LOCK)? && dir.modified(INDEX_LOCK) >= since;
-    if stale {
-        dir.remove(INDEX_LOCK)?;
+/// Removes a lock file that a killed git left, if it is not older than what was begun then.
+pub fn remove_stale_lock(path: &Path, since: i64) -> Result<()> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
+    else {
+        return Ok(());
+    };
+    if !dir.is_dir() {
+        return Ok(());
     }
-    Ok(stale)
+    let dir = Dir::open(dir)?;
+    match dir.exists(name)? && dir.modified(name) >= since {
+        true => dir.remove(name),
+        false => Ok(()),
+    }
 }
 
 fn take(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {

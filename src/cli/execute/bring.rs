@@ -9,7 +9,6 @@ use anyhow::{Context as _, bail};
 
 use super::repository::Repository;
 use crate::execute::truth::TRAILER;
-use crate::store::execution;
 use crate::store::lock::Lock;
 
 pub enum Prepared {
@@ -64,9 +63,7 @@ pub fn finish(
     base: &str,
     onto: &str,
     commit: &str,
-    begun: i64,
 ) -> anyhow::Result<Option<String>> {
-    execution::remove_stale_index_lock(&repository.git_dir, begun)?;
     let changes = changes(repository, onto, commit)?;
     let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
     let status = repository.ask(&args)?;

@@ -27,6 +27,7 @@ pub fn take_over(site: &Site, id: &str) -> anyhow::Result<Option<(Claim, Executi
 pub fn if_dead(site: &Site, repository: &Repository, id: &str) -> anyhow::Result<Option<String>> {
     let Some((claim, state)) = take_over(site, id)? else { return Ok(None) };
     let lock = repository.lock()?;
+    repository.unlock(state.base(), id, &claim.at)?;
     let said = match claim.step {
         Step::Start => {
             let path = start::place(&state, id);
@@ -74,8 +75,7 @@ pub fn merged(
         if base != *onto || repository.head()?.as_deref() != Some(state.base()) {
             return Ok(None);
         }
-        let begun = crate::time::parse(&claim.at).map_or(0, |at| at.timestamp());
-        match bring::finish(repository, lock, state.base(), onto, commit, begun)? {
+        match bring::finish(repository, lock, state.base(), onto, commit)? {
             Some(kept) => note = kept,
             None => return Ok(None),
         }

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::books::execute::Execution;
 use crate::execute::truth::{self, Facts, branch_of};
+use crate::facts::processes;
 use crate::process::git::{Git, Said};
 use crate::store::execution;
 use crate::store::lock::Lock;
@@ -216,6 +217,27 @@ impl Repository {
         let busy =
             || format!("another command of an execution holds {} for long", self.common.display());
         execution::repository(&self.common).with_context(busy)
+    }
+
+    /// Removes the locks that a git left which was killed at a step that began then. Whoever calls this
+    /// holds our own lock, so no git of ours runs; if another one does, the locks are its.
+    pub fn unlock(&self, base: &str, id: &str, begun: &str) -> anyhow::Result<()> {
+        if processes::run_in("git", &[&self.top, &self.git_dir]) {
+            return Ok(());
+        }
+        let since = time::parse(begun).map_or(i64::MAX, |at| at.timestamp());
+        let own = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"].map(|name| self.git_dir.join(name));
+        let heads = self.common.join("refs/heads");
+        let shared = [
+            self.common.join("packed-refs.lock"),
+            self.common.join("config.lock"),
+            heads.join(format!("{base}.lock")),
+            heads.join(format!("{}.lock", branch_of(id))),
+        ];
+        for path in own.iter().chain(&shared) {
+            execution::remove_stale_lock(path, since)?;
+        }
+        Ok(())
     }
 
     /// Asks git; its complaint is an error.
