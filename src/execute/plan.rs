@@ -13,6 +13,8 @@ pub struct Plan {
     pub tasks: Vec<Planned>,
     /// As the files name them, in the order in which they run.
     pub layers: Vec<String>,
+    /// The task that was looked up last.
+    pub(super) last: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +116,7 @@ impl Plan {
         for (id, entry) in entries(members) {
             let mut task = planned(id, entry)?;
             task.layer = Some(name.clone());
-            match self.tasks.iter_mut().find(|have| have.id == task.id) {
+            match self.named(&task.id) {
                 Some(have) => {
                     have.layer = have.layer.take().or(task.layer);
                     have.name = have.name.take().or(task.name);
@@ -135,7 +137,7 @@ impl Plan {
     fn add_needs(&mut self, graph: Option<&Value>) -> Result<(), String> {
         for (id, needs) in graph.and_then(Value::as_object).into_iter().flatten() {
             let needs = ids(Some(needs));
-            match self.tasks.iter_mut().find(|task| task.id == *id) {
+            match self.named(id) {
                 Some(task) => task.needs.extend(needs),
                 None if needs.is_empty() => {}
                 None => {
@@ -146,6 +148,16 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    fn named(&mut self, id: &str) -> Option<&mut Planned> {
+        // Files name tasks in the same order, so the next one is usually where the last one was.
+        let here = self.tasks.get(self.last + 1).is_some_and(|task| task.id == id);
+        self.last = match here {
+            true => self.last + 1,
+            false => self.tasks.iter().position(|task| task.id == id)?,
+        };
+        self.tasks.get_mut(self.last)
     }
 
     /// A layer that is only a number gets the name that another place has for it.

@@ -1,7 +1,7 @@
 //! `execute init`: the plan is read and checked, and a state is written for it. Whatever is wrong is
 //! said before anything is changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -85,10 +85,12 @@ pub fn read_plan(tasks: &Path) -> anyhow::Result<Plan> {
     let mut plan = plan::read(&manifest, layers.as_ref())
         .map_err(|why| anyhow::anyhow!("{}: {why}", tasks.display()))?;
     let there = files::below(tasks, &["xml"]).with_context(|| tasks.display().to_string())?;
+    let relative = |path: &PathBuf| Some(path.strip_prefix(tasks).ok()?.to_str()?.to_owned());
+    let there: BTreeSet<String> = there.iter().filter_map(relative).collect();
     let mut wrong: Vec<String> = Vec::new();
     for at in 0..plan.tasks.len() {
         let Some(task) = plan.tasks.get_mut(at) else { continue };
-        let Some(file) = task_file(tasks, &task.id, task.file.as_deref(), &there) else {
+        let Some(file) = task_file(&task.id, task.file.as_deref(), &there) else {
             let named = task.file.as_deref().unwrap_or("none is named");
             wrong.push(format!("the task file of {} is missing ({named})", task.id));
             continue;
@@ -119,28 +121,18 @@ pub fn read_plan(tasks: &Path) -> anyhow::Result<Plan> {
 
 /// The task file that is meant, below the tasks. Older manifests name it from somewhere above: its
 /// last two names count.
-fn task_file(tasks: &Path, id: &str, named: Option<&str>, there: &[PathBuf]) -> Option<String> {
-    let relative = |path: &PathBuf| Some(path.strip_prefix(tasks).ok()?.to_str()?.to_owned());
-    let mut known = there.iter().filter_map(relative);
-    match named {
-        Some(named) => {
-            let parts: Vec<&str> =
-                named.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
-            let whole = parts.join("/");
-            let end = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
-            let known: Vec<String> = known.collect();
-            known
-                .iter()
-                .find(|file| **file == whole)
-                .or(known.iter().find(|file| **file == end))
-                .cloned()
-        }
-        None => known.find(|file| {
-            let name = file.rsplit('/').next().unwrap_or_default();
-            let rest = name.strip_prefix(id);
+fn task_file(id: &str, named: Option<&str>, there: &BTreeSet<String>) -> Option<String> {
+    let Some(named) = named else {
+        let own = |file: &&String| {
+            let rest = file.rsplit('/').next().unwrap_or_default().strip_prefix(id);
             rest.is_some_and(|rest| rest.starts_with('-') || rest.starts_with('.'))
-        }),
-    }
+        };
+        return there.iter().find(own).cloned();
+    };
+    let plain = |part: &&str| !part.is_empty() && *part != ".";
+    let parts: Vec<&str> = named.split(['/', '\\']).filter(plain).collect();
+    let end = parts.get(parts.len().saturating_sub(2)..).unwrap_or_default().join("/");
+    [parts.join("/"), end].into_iter().find(|file| there.contains(file))
 }
 
 fn json_file(path: &Path) -> anyhow::Result<Option<Value>> {

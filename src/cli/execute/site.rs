@@ -38,10 +38,11 @@ impl<'a> Site<'a> {
         Ok(Self { project, folder, named: named.display().to_string() })
     }
 
-    /// The state, for reading.
+    /// The state, for reading; what it says about its tasks as a whole is computed.
     pub fn load(&self) -> anyhow::Result<Execution> {
         let mut state = self.parsed(self.folder.read()?)?;
         self.name_agents(&mut state);
+        self.settle(&mut state);
         Ok(state)
     }
 
@@ -53,6 +54,7 @@ impl<'a> Site<'a> {
         let held = self.folder.lock()?;
         let before = self.parsed(held.read()?)?;
         let mut after = before.clone();
+        self.settle(&mut after);
         let done = work(&mut after)?;
         self.write(&held, Some(&before), after)?;
         Ok(done)
@@ -78,6 +80,12 @@ impl<'a> Site<'a> {
         }
         held.put(&to_bytes(&after))?;
         Ok(after)
+    }
+
+    fn settle(&self, state: &mut Execution) {
+        let updated = state.updated_at.take();
+        state.settle(&self.now());
+        state.updated_at = updated;
     }
 
     /// The agents that hooks saw at tasks.

@@ -13,10 +13,7 @@ const BAR: u64 = 20;
 const SHOWN: usize = 40;
 
 pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
-    let mut state = site.load()?;
-    let updated = state.updated_at.clone();
-    state.settle(&site.now());
-    state.updated_at = updated;
+    let state = site.load()?;
     if json {
         return said_json(&state);
     }
