@@ -408,6 +408,9 @@ fn nonsense_is_corrected_from_git() {
             "{}",
             run.stderr
         );
+        let run = plan.scratch.run(&["validate", "--repair"], b"");
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        assert!(run.stdout.contains(&plan.file().display().to_string()), "{}", run.stdout);
         assert_eq!(fs::read_to_string(plan.file()).unwrap(), broken, "it is left as it is");
         let text = plan.good("rebuild", &["--project-path", &plan.root().display().to_string()]);
         assert!(text.contains("could not be used as it was"), "{text}");

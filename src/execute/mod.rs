@@ -3,6 +3,7 @@
 
 pub mod brief;
 pub mod graph;
+pub mod log;
 pub mod plan;
 pub mod schedule;
 pub mod steps;

@@ -309,7 +309,7 @@ mod tests {
         assert!(parse(&"<a>".repeat(100_000)).is_err());
         let text = "<task a=\"1\"><b>x &lt; <![CDATA[é]]></b><!-- c --></task>";
         for (end, _) in text.char_indices() {
-            assert!(parse(&text[..end]).is_err(), "{end}");
+            assert!(parse(text.get(..end).unwrap()).is_err(), "{end}");
         }
         for (at, _) in text.char_indices() {
             for byte in ["<", ">", "&", "\"", "\0", "é"] {

@@ -8,6 +8,7 @@ use crate::books::active::Active;
 use crate::books::backup::Backup;
 use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
+use crate::books::execute;
 use crate::books::executions::Executions;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::notices::Notices;
@@ -65,6 +66,7 @@ fn read(schema: &str, path: &str, bytes: &[u8]) -> std::result::Result<(), Strin
         ("work-queue", _) => json::<Queue>(bytes).map(drop),
         ("backup", _) => json::<Backup>(bytes).map(drop),
         ("notices", _) => json::<Notices>(bytes).map(drop),
+        ("execute-state", _) => execute::parse(bytes).map(drop),
         ("executions", _) => json::<Executions>(bytes).map(drop),
         ("cleared", _) => json::<Cleared>(bytes).map(drop),
         ("settings", _) => Settings::read(bytes).1.map_or(Ok(()), Err),

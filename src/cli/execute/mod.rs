@@ -6,6 +6,7 @@ mod fail;
 mod init;
 mod merge;
 mod next;
+mod planned;
 mod rebuild;
 mod recover;
 mod repository;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use anyhow::bail;
 use serde_json::{Value, json};
 
-use super::init;
 use super::repository::Repository;
 use super::site::Site;
+use super::{init, planned};
 use crate::Outcome;
 use crate::books::execute::{self, Execution, Task, VERSION};
-use crate::books::plural;
+use crate::books::{Extra, plural};
 use crate::cli::said_json;
 use crate::execute::truth::{self, Correction};
 
@@ -153,7 +153,7 @@ fn salvaged(
     bytes: Option<&[u8]>,
     options: &Arguments,
 ) -> anyhow::Result<(Repository, Execution, Vec<Correction>)> {
-    let plan = init::read_plan(site.folder.path())?;
+    let plan = planned::read(site.folder.path())?;
     let old: Value = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
     let text = |name: &str| old.get(name).and_then(Value::as_str).map(str::to_owned);
     let project = options.project_path.clone();
@@ -187,7 +187,7 @@ fn salvaged(
 }
 
 /// Fields of a task that can be read are taken, one by one.
-fn take(task: &mut Task, fields: &execute_fields::Fields) -> bool {
+fn take(task: &mut Task, fields: &Extra) -> bool {
     let whole = Value::Object(fields.clone());
     let before = task.clone();
     if let Ok(old) = serde_json::from_value::<Task>(whole) {
@@ -210,8 +210,4 @@ fn take(task: &mut Task, fields: &execute_fields::Fields) -> bool {
     task.errors = errors.unwrap_or_default();
     task.retry_feedback = feedback.unwrap_or_default();
     kept
-}
-
-mod execute_fields {
-    pub type Fields = serde_json::Map<String, serde_json::Value>;
 }

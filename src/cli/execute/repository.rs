@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::books::execute::Execution;
-use crate::execute::truth::{self, Facts, branch_of};
+use crate::execute::log;
+use crate::execute::truth::{Facts, branch_of};
 use crate::facts::processes;
 use crate::process::git::{Git, Said};
 use crate::store::execution;
@@ -175,7 +176,7 @@ impl Repository {
     pub fn facts(&self, state: &Execution) -> anyhow::Result<Facts> {
         let base = self.base_tip(state.base())?;
         let mut facts =
-            Facts { merged: truth::merged(state, &self.log(state, &base)?), ..Facts::default() };
+            Facts { merged: log::merged(state, &self.log(state, &base)?), ..Facts::default() };
         let args =
             ["for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads/worktree-*"];
         let said = self.good(self.git.ask(&args))?;
@@ -209,7 +210,7 @@ impl Repository {
             Some(from) if self.contains(base, from)? => format!("{from}..{base}"),
             _ => base.to_owned(),
         };
-        Ok(self.good(self.git.ask(&["log", "--topo-order", truth::LOG_FORMAT, &range, "--"]))?.out)
+        Ok(self.good(self.git.ask(&["log", "--topo-order", log::LOG_FORMAT, &range, "--"]))?.out)
     }
 
     /// Orders what is changed in the repository; git inherits it.
