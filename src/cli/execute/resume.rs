@@ -65,6 +65,8 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
         resumed(state);
         Ok(state.clone())
     })?;
+    // A branch of a task that is pending now is nobody's.
+    tidy(site, &repository, &mut said)?;
     after = site.load().unwrap_or(after);
     init::enter_again(site, &after)?;
     plan(site, &after, &said, options.of.json, false)

@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use super::repository::Repository;
 use crate::execute::truth::branch_of;
+use crate::facts::files;
 use crate::store::dir::Dir;
 use crate::store::lock::Lock;
 
@@ -20,9 +21,13 @@ pub fn ensure(
     unfinished: bool,
 ) -> anyhow::Result<()> {
     let branch = branch_of(id);
+    if unfinished {
+        clear_torn(repository, id, path)?;
+    }
     if is_registered(repository, path)? {
         let untouched = repository.tip(&branch)?.is_some_and(|tip| tip == onto);
-        if !unfinished || is_whole(repository, path) || !untouched {
+        let is_whole = is_whole(repository, path, &branch);
+        if !unfinished || is_whole || !untouched {
             return Ok(());
         }
     }
@@ -79,7 +84,7 @@ fn take_away(repository: &Repository, lock: &Lock, id: &str, path: &Path) -> any
     if !path.exists() || !is_place {
         return Ok(());
     }
-    let leads_here = crate::facts::files::small(&path.join(".git")).is_some_and(|text| {
+    let leads_here = files::small(&path.join(".git")).is_some_and(|text| {
         text.strip_prefix("gitdir:").is_some_and(|dir| {
             Path::new(dir.trim()).starts_with(repository.common.join("worktrees"))
                 || Path::new(dir.trim()).starts_with(&repository.git_dir)
@@ -101,9 +106,29 @@ pub fn is_registered(repository: &Repository, path: &Path) -> anyhow::Result<boo
     Ok(repository.worktrees()?.iter().any(is))
 }
 
+/// A git that was killed in the first moments of a worktree leaves files of its own half written, and
+/// then no git can read the list of worktrees any more. Nobody can have worked in such a place.
+fn clear_torn(repository: &Repository, id: &str, path: &Path) -> anyhow::Result<()> {
+    let admin = repository.common.join("worktrees").join(id);
+    let is_torn = |name: &&str| files::small(&admin.join(name)).is_none_or(|text| text.is_empty());
+    if admin.is_dir() && ["HEAD", "commondir", "gitdir"].iter().any(|name| is_torn(name)) {
+        Dir::open(&repository.common.join("worktrees"))?.remove_tree(id)?;
+    }
+    let names = if path.is_dir() { Dir::open(path)?.names()? } else { return Ok(()) };
+    let only_begun = names.iter().all(|name| name == ".git") && !path.join(".git").is_dir();
+    if let (Some(parent), true, false) = (path.parent(), only_begun, admin.is_dir()) {
+        Dir::open(parent)?.remove_tree(id)?;
+    }
+    Ok(())
+}
+
 /// Everything is checked out.
-fn is_whole(repository: &Repository, path: &Path) -> bool {
+fn is_whole(repository: &Repository, path: &Path, branch: &str) -> bool {
     let git = repository.in_worktree(path);
+    let head = git.ask(&["symbolic-ref", "-q", "--short", "HEAD"]);
+    if !head.is_ok_and(|said| said.out.trim() == branch) {
+        return false;
+    }
     let lock = git.ask(&["rev-parse", "--git-path", "index.lock"]);
     let locked = lock.is_ok_and(|said| path.join(said.out.trim()).exists());
     let initializing = git.ask(&["rev-parse", "--git-path", "locked"]);
