@@ -1,5 +1,6 @@
 //! Making and removing the worktree and the branch of a task.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -65,8 +66,8 @@ pub fn remove(
     let own = |(_, on): &(PathBuf, Option<String>)| on.as_ref() == Some(&branch);
     let registered = repository.worktrees()?.into_iter().find(own).map(|(path, _)| path);
     // Never the main checkout, whatever is checked out there.
-    let paths = registered.iter().map(PathBuf::as_path).chain(path);
-    for path in paths.filter(|path| *path != repository.top) {
+    let paths: BTreeSet<&Path> = registered.iter().map(PathBuf::as_path).chain(path).collect();
+    for path in paths.into_iter().filter(|path| *path != repository.top) {
         take_away(repository, lock, id, path)?;
     }
     if repository.branch_exists(id)? {
