@@ -162,7 +162,7 @@ def agent_start(project: Project) -> Contestant:
         (project.state / f"agents/results/{name(n)}.json").unlink()
 
     return project.hook("SubagentStart", lambda n: {"agent_id": name(n), "agent_type": AGENT},
-                        "agent a", 3, after=stop)
+                        "agent a", 4, after=stop)
 
 
 def agent_stop(project: Project, transcript: Path, letter: str) -> Contestant:
@@ -181,7 +181,7 @@ def agent_stop(project: Project, transcript: Path, letter: str) -> Contestant:
         (project.state / result).unlink()
 
     return project.hook("SubagentStop", lambda n: stopped(name(n), transcript),
-                        f"agent {letter}", 5, begin, check)
+                        f"agent {letter}", 6, begin, check)
 
 
 def turn_end(project: Project, transcript: Path) -> Contestant:

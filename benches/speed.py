@@ -52,7 +52,10 @@ class Bench:
 
     def limits(self, what: str, project: Project, synced: int) -> list[Row]:
         """As many files as the last hook replaced, of their mean size, both ways to replace."""
-        paths = map(project.state.joinpath, project.log_line()["wrote"])
+        # What belongs to a branch is beside the state.
+        beside = ("branches/",)
+        paths = [(project.state.parent if name.startswith(beside) else project.state) / name
+                 for name in project.log_line()["wrote"]]
         sizes = [path.stat().st_size for path in paths if path.is_file()]
         name = f"limit of {what}: {len(sizes)} files, {synced} synced"
         mean = sum(sizes) // len(sizes)
@@ -89,7 +92,7 @@ class Bench:
         floor, fresh, ending = self.floor(), self.fresh, self.project("ending")
         looping = self.project("looping")
         fresh.send("PreCompact", trigger="auto")
-        backup_limits = self.limits("PreCompact", fresh, 1)
+        backup_limits = self.limits("PreCompact", fresh, 2)
         ending.send("SessionEnd", reason="other")
         ending.open("second")
         ending.send("SessionEnd", session_id="second", reason="other")
@@ -103,7 +106,7 @@ class Bench:
         return race([
             Row("floor, between syncs", floor),
             *backup_limits,
-            Row("one durable document (PreCompact backup)", books.compaction(fresh, self.small),
+            Row("two durable documents (PreCompact: backup, branch state)", books.compaction(fresh, self.small),
                 [Ratio("floor", [floor], 2.5), to(backup_limits)]),
             Row("one durable document (Stop of a running loop)", books.loop_turn(looping, self.small),
                 [Ratio("floor", [floor], 2.5), to(backup_limits)]),

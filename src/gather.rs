@@ -1,23 +1,31 @@
 //! Fetches what a hook asks for: documents from the store, facts from the world.
 
+mod branches;
+
+use std::path::PathBuf;
+
 use serde::de::DeserializeOwned;
 
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
-use crate::books::branch::BranchState;
 use crate::books::clip;
+use crate::books::iterative::Task;
+use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::Metrics;
 use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, execution, side_file, transcript};
-use crate::id::BranchKey;
+use crate::facts::{client, execution, files, side_file, todos, transcript};
+use crate::hooks::drive;
+use crate::id::TaskSlug;
 use crate::json::Object;
 use crate::process::Process;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::Store;
-use crate::store::layout::{Doc, Room};
+use crate::store::layout::{Doc, Part, Room};
+use crate::time::Time;
 
 /// Facts that belong to the moment when an event came; a spooled event brings its own.
 pub struct Moment {
@@ -67,14 +75,34 @@ pub fn answer(
         Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
         Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
-        Ask::Branch => {
-            let driven = snapshot.own(event).and_then(|live| live.loop_branch.clone());
-            snapshot.branch = branch(store, driven.as_deref(), context)?;
+        Ask::Branch | Ask::Here | Ask::AgentsHere | Ask::AgentsOf(_) | Ask::PlanHere => {
+            branches::answer(&ask, snapshot, event, store, context, moment)?;
+        }
+        Ask::Todos(path) => snapshot.todos = todos::read(path),
+        Ask::Written { agent_id, path } => {
+            let written = files::modified(path).map(|then| (agent_id.clone(), then));
+            snapshot.written.extend(written);
+        }
+        Ask::Iterative => {
+            let found = iterative(snapshot, event, store, context);
+            // What is wrong with a task's folder is no reason to lose an event.
+            snapshot.iterative = found.unwrap_or_else(|error| {
+                store.remarks.push(("iterative".into(), format!("HookKeeper: {error}.")));
+                None
+            });
         }
         Ask::LoopState => snapshot.loop_state = store.load(&Doc::LoopState, text)?,
         Ask::Autonomous => {
-            let bytes = store.beside_state("autonomous-loop.json");
-            snapshot.autonomous = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
+            snapshot.watched = store.load(&Doc::Watched, json)?;
+        }
+        Ask::Artifacts => {
+            let state = snapshot.autonomous.as_ref();
+            let named = state.map(Autonomous::documents).unwrap_or_default();
+            // A session in a linked worktree has them there.
+            let places = [Some(context.root.clone()), event.text("cwd")];
+            let places: Vec<PathBuf> = places.into_iter().flatten().map(PathBuf::from).collect();
+            snapshot.artifacts = files::present(&places, named);
         }
         Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
@@ -115,22 +143,49 @@ pub fn answer(
     Ok(())
 }
 
-/// A branch's state: of the folder that is named, else of the branch that is checked out. Where no
-/// branch has a state, nobody asks git.
-fn branch(
+/// The task that a session drives, or the open one that concerns it most; of several, the one that
+/// was worked on last.
+fn iterative(
+    snapshot: &Snapshot,
+    event: &Event,
     store: &mut Store,
-    named: Option<&str>,
     context: &Context,
-) -> Result<Option<(BranchKey, BranchState)>> {
-    if !store.has_branches()? {
+) -> Result<Option<Book>> {
+    if context.settings.systems_off.iter().any(|off| off == "iterative") {
         return Ok(None);
     }
-    let key = match named.and_then(BranchKey::known) {
-        Some(key) => key,
-        None => store.branch_key(&git::branch_name(&git::read(context.root.as_ref())))?,
-    };
-    let state = store.load(&Doc::Branch(key.clone()), json)?;
-    Ok(state.map(|state| (key, state)))
+    let driven = snapshot.own(event).and_then(|live| live.loop_task.as_deref());
+    if let Some(slug) = driven.and_then(TaskSlug::known) {
+        return book(store, slug, context.now);
+    }
+    let mut found: Vec<(u8, std::cmp::Reverse<String>, TaskSlug)> = Vec::new();
+    for slug in store.task_slugs()? {
+        if let Some(task) = store.task_state(&slug)?.filter(Task::is_open) {
+            let rank = drive::iterative::rank(task.session_id.as_deref(), event, snapshot);
+            found.push((rank, std::cmp::Reverse(task.updated), slug));
+        }
+    }
+    found.sort();
+    match found.into_iter().next() {
+        Some((.., slug)) => book(store, slug, context.now),
+        None => Ok(None),
+    }
+}
+
+/// The documents of a task. `None`: there is none that can be used; who should know is told.
+pub fn book(store: &mut Store, slug: TaskSlug, now: Time) -> Result<Option<Book>> {
+    let Some(state) = store.task_state(&slug)? else { return Ok(None) };
+    let progress = store.task_text(&slug, Part::Progress)?;
+    let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
+    let plan = store.task_text(&slug, part)?;
+    let doc = Doc::Iterative(slug.clone(), Part::State);
+    match Book::open(slug, state, progress.as_deref(), plan, now) {
+        Ok(book) => Ok(Some(book)),
+        Err(why) => {
+            store.freeze(&doc, &format!("is not used: {why}"));
+            Ok(None)
+        }
+    }
 }
 
 /// The live records and their copies, for a command that changes them.
@@ -138,6 +193,15 @@ pub fn copies(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
     all_live(snapshot, store)?;
     snapshot.active = store.load(&Doc::Active, json)?;
     snapshot.current = store.load(&Doc::Current, json)?;
+    Ok(())
+}
+
+/// The loops that a session may drive, for a command that starts or passes on one.
+pub fn loops(snapshot: &mut Snapshot, store: &mut Store) -> Result<()> {
+    snapshot.queue = store.load(&Doc::Queue, json)?;
+    snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
+    snapshot.watched = store.load(&Doc::Watched, json)?;
+    snapshot.frozen.clone_from(&store.frozen);
     Ok(())
 }
 

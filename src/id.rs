@@ -44,7 +44,6 @@ impl FileStem {
 pub struct BranchKey(String);
 
 impl BranchKey {
-    /// `None` is the branch of nobody: no git, or a repository that we cannot read.
     pub fn of(branch: &str) -> Self {
         let dashed = branch.replace('/', "-");
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '#' | '@' | '+');
@@ -67,6 +66,54 @@ impl BranchKey {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The folder of a task. People choose it, so a name that would not do is refused, not changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TaskSlug(String);
+
+impl TaskSlug {
+    /// Where finished tasks go; no task can be called that.
+    pub const ARCHIVE: &'static str = "archive";
+
+    /// A name for a new task; an error says what is wrong with it.
+    pub fn new(name: &str) -> Result<Self, String> {
+        let plain =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
+        let begins =
+            name.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if name == Self::ARCHIVE || is_device(name) {
+            return Err(format!("`{name}` cannot be a task's name"));
+        }
+        if begins && name.len() <= LONGEST && name.bytes().all(plain) {
+            return Ok(Self(name.to_owned()));
+        }
+        let short: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+        Err(format!(
+            "`{short}` cannot be a task's name: up to {LONGEST} lower-case letters, digits, - and _, \
+             the first one a letter or a digit"
+        ))
+    }
+
+    /// The name of a folder that is there; others may have made it.
+    pub fn known(name: &str) -> Option<Self> {
+        let fine = !name.is_empty()
+            && !name.starts_with('.')
+            && !name.contains(['/', '\0'])
+            && name.len() <= 120
+            && name != Self::ARCHIVE;
+        fine.then(|| Self(name.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TaskSlug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

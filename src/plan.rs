@@ -9,6 +9,8 @@ pub enum Change {
     /// Replace a document, unless it has these bytes already.
     Put(Doc, Vec<u8>),
     Remove(Doc),
+    /// Add to the end of a document; what is there stays as it is.
+    Append(Doc, String),
     /// Add lines to the metrics archive.
     Archive(Vec<String>),
     /// Move the results of a closed session that goes on back to where they were.

@@ -177,6 +177,11 @@ impl Process {
         Client { pid, started: client::start_time(pid), host, ..Client::default() }
     }
 
+    /// Whether Claude Code started us, or what started us: the model's shell has its mark.
+    pub fn is_in_client(&self) -> bool {
+        self.env("CLAUDECODE").is_some() || client::is_marked(std::os::unix::process::parent_id())
+    }
+
     /// The name of this machine, as `client()` records it.
     pub fn host(&self) -> String {
         if self.fixed.is_some() { "fixed".into() } else { client::host_name() }

@@ -6,18 +6,23 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use crate::books::active::Active;
+use crate::books::agent_book::AgentBook;
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::clip;
 use crate::books::errors::Errors;
 use crate::books::executions::Executions;
+use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
 use crate::books::queue::Queue;
 use crate::books::result::AgentResult;
+use crate::books::saved::{Plan as PlanFile, Todo};
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
+use crate::books::watched::Watched;
 use crate::event::Event;
 use crate::facts::execution::Unfinished;
 use crate::facts::git::Git;
@@ -46,8 +51,26 @@ pub enum Ask {
     LoopState,
     /// The state of the branch whose loop the session drives, else of the one that is checked out.
     Branch,
-    /// `.claude/autonomous-loop.json`, as it is.
+    /// The branch that is checked out, and its state; nothing if no branch has one.
+    Here,
+    /// The agents of the branch that is checked out.
+    AgentsHere,
+    /// The agents of a branch, by its folder.
+    AgentsOf(String),
+    /// The plan of the branch that is checked out.
+    PlanHere,
+    /// What a transcript says that a session has set out to do.
+    Todos(PathBuf),
+    /// When an agent's transcript was last written to.
+    Written {
+        agent_id: String,
+        path: PathBuf,
+    },
+    /// The iterative task that the session drives, else the one that concerns it most.
+    Iterative,
     Autonomous,
+    /// Which documents of the autonomous loop's receipts are there.
+    Artifacts,
     Metrics,
     Cleared,
     /// Where the executions of this project are.
@@ -90,6 +113,16 @@ pub struct Snapshot {
     pub current: Option<Map<String, Value>>,
     /// Its folder, and what is in it.
     pub branch: Option<(BranchKey, BranchState)>,
+    /// The branch that is checked out; unknown where nobody has asked for it.
+    pub here: Option<Here>,
+    pub here_state: Option<BranchState>,
+    /// By folder; one that has none yet is empty.
+    pub agent_books: BTreeMap<String, AgentBook>,
+    pub plan_here: Option<PlanFile>,
+    pub todos: Vec<Todo>,
+    /// By agent id: when it last wrote something.
+    pub written: BTreeMap<String, Time>,
+    pub iterative: Option<Book>,
     /// By agent id.
     pub results: BTreeMap<String, AgentResult>,
     pub synthesis: Option<Synthesis>,
@@ -97,7 +130,11 @@ pub struct Snapshot {
     pub errors: Option<Errors>,
     pub queue: Option<Queue>,
     pub loop_state: Option<String>,
-    pub autonomous: Option<Value>,
+    pub autonomous: Option<Autonomous>,
+    /// The same, as we saw it last.
+    pub watched: Option<Watched>,
+    /// Documents that its receipts name and that exist and are not empty.
+    pub artifacts: BTreeSet<String>,
     pub metrics: Option<Metrics>,
     pub cleared: Option<Cleared>,
     pub executions: Option<Executions>,
@@ -118,6 +155,13 @@ pub struct Snapshot {
     /// Documents that will not be written, whatever is planned: newer than we know, or unreadable
     /// and not ours to move.
     pub frozen: Vec<Doc>,
+}
+
+/// A branch and its folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Here {
+    pub name: String,
+    pub key: BranchKey,
 }
 
 impl Snapshot {

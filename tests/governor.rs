@@ -8,8 +8,15 @@
     reason = "a test fails by panicking"
 )]
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use hookkeeper::books::autonomous::{Autonomous, Receipt};
 use hookkeeper::books::branch::BranchLoop;
 use hookkeeper::books::queue::{Item, Queue};
+use hookkeeper::hooks::drive;
+use hookkeeper::loops::autonomous;
+use hookkeeper::loops::autonomous::phase::{Phase, Proof};
 use hookkeeper::loops::branch::Driven;
 use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};
 use hookkeeper::loops::queue::{QueueLoop, start};
@@ -31,6 +38,8 @@ struct Stand {
     iteration: u64,
     most: u64,
     verdict: Option<String>,
+    /// A person is waited for.
+    waits: bool,
 }
 
 /// Plays stops against a loop, and checks what must hold after each of them.
@@ -82,7 +91,11 @@ fn play<L: Loop>(
             }
             Decision::Allow { tell, .. } => {
                 assert!(!was_over, "{what}");
-                assert_eq!(after.verdict.is_some(), tell.is_some(), "{what}: a verdict is told");
+                assert_eq!(
+                    after.verdict.is_some() || after.waits,
+                    tell.is_some(),
+                    "{what}: a verdict is told, and who is waited for"
+                );
                 blocks = 0;
             }
             Decision::Nothing => assert!(was_over, "{what}: nothing is said of a loop that runs"),
@@ -109,6 +122,7 @@ fn a_queue_loop_keeps_the_rules() {
             iteration: driven.0.iteration,
             most: driven.0.max_iterations.unwrap(),
             verdict: driven.0.verdict.clone(),
+            waits: false,
         };
         play(seed, QueueLoop(queue), stand, |driven, dice| {
             // The model works on its items and gates, and sometimes writes nonsense.
@@ -153,9 +167,133 @@ fn a_branch_loop_keeps_the_rules() {
             iteration: driven.the_loop.iteration,
             most: driven.the_loop.max_iterations,
             verdict: driven.the_loop.verdict.clone(),
+            waits: false,
         };
         play(seed, driven, stand, |_, _| {});
     }
+}
+
+#[test]
+fn an_autonomous_loop_keeps_the_rules() {
+    for seed in 1..3000 {
+        let mut dice = Dice(seed * 13 + 7);
+        let most = dice.roll(40) + 1;
+        let state = Autonomous {
+            feature: "x".repeat(dice.roll(9000) as usize),
+            phase: Phase::ALL[dice.roll(11) as usize].name().into(),
+            max_iterations: most,
+            max_phase_iterations: 1 + dice.roll(6),
+            completion_promise: "DONE".into(),
+            skip_test_review: dice.roll(2) == 0,
+            started_at: "2026-01-29T10:30:00Z".into(),
+            max_minutes: (dice.roll(3) == 0).then(|| 1 + dice.roll(200)),
+            ..Autonomous::default()
+        };
+        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
+        let present: BTreeSet<String> = ["there.md".to_owned()].into();
+        let driven = autonomous::Driven::new(state, None, present.clone(), now);
+        let gated = Cell::new(driven.watched.gate && !driven.watched.approved);
+        let stand = |driven: &autonomous::Driven| {
+            let past = Phase::named(&driven.state.phase).is_some_and(|at| at > Phase::SpecTest);
+            // A phase that was moved by hand is there until the Stop that judges it.
+            let judged = driven.state.phase == driven.watched.phase;
+            assert!(!(gated.get() && past && judged), "seed {seed}: nobody approved");
+            Stand {
+                iteration: driven.state.global_iteration,
+                most,
+                verdict: driven.state.verdict.clone(),
+                waits: driven.state.awaiting_approval
+                    || Phase::named(&driven.state.phase).is_none(),
+            }
+        };
+        play(seed, driven, stand, |driven, dice| {
+            // What a Stop leaves behind is what the next one begins with. In between the model
+            // writes the file as it likes.
+            let seen = driven.seen();
+            let past = Phase::named(&seen.phase).is_some_and(|at| at > Phase::SpecTest);
+            assert!(
+                !(gated.get() && past),
+                "seed {seed}: nobody approved, and it is past the tests"
+            );
+            let before = driven.state.clone();
+            let mut state = before.clone();
+            let receipt = |phase: &str, artifact: &str| Receipt {
+                phase: phase.into(),
+                artifact: artifact.into(),
+                git_sha: "a1b2c3d".into(),
+                ..Receipt::default()
+            };
+            match dice.roll(10) {
+                0 => state.phase = Phase::ALL[dice.roll(11) as usize].name().into(),
+                1 | 2 => {
+                    let file = ["there.md", "missing.md"][dice.roll(2) as usize];
+                    state.receipts.push(receipt(&before.phase, file));
+                    let at = Phase::named(&before.phase);
+                    if let Some(next) = at.and_then(|at| at.next(dice.roll(2) == 0, true)) {
+                        state.phase = next.name().into();
+                    }
+                }
+                3 => (state.awaiting_approval, state.skip_test_review) = (false, true),
+                4 => (state.phase_iteration, state.fix_review_cycles) = (0, 0),
+                5 => state.receipts.clear(),
+                6 if dice.roll(9) == 0 => state.phase = "polish".into(),
+                7 => state.global_iteration = 0,
+                8 => (state.max_iterations, state.max_phase_iterations) = (u64::MAX, u64::MAX),
+                9 => (state.session_id, state.verdict) = (None, None),
+                _ => {}
+            }
+            *driven = autonomous::Driven::new(state, Some(seen), present.clone(), now);
+            if dice.roll(3) == 0 {
+                // A command that changes nothing of the phase.
+                let moved = driven.settle().is_some();
+                let seen = drive::autonomous::seen_after(&driven.watched, &driven.state, moved);
+                driven.watched = seen;
+            }
+            if drive::autonomous::is_awaiting(&driven.state) && dice.roll(4) == 0 {
+                // A person approves.
+                gated.set(false);
+                let mut seen = driven.seen();
+                autonomous::approve(&mut driven.state, &mut seen, now);
+                driven.watched = seen;
+            }
+        });
+    }
+}
+
+/// The machine and its table in ARCHITECTURE.md say the same.
+#[test]
+fn the_phases_are_as_in_the_table() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let table = text.split("### The phases of the autonomous loop").nth(1).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let mut said = Vec::new();
+    for row in rows.take_while(|row| !row.contains("(above)")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        said.push(cells[1..5].iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
+    let mut is = Vec::new();
+    for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Ship) {
+        let proof = match phase.proof() {
+            Proof::Document => "a document",
+            Proof::Commit => "a commit",
+            Proof::Summary => "a summary",
+        };
+        let other = phase.next(false, true).unwrap();
+        assert_eq!(phase.next(false, false), Some(other), "rounds without findings");
+        assert_eq!(phase.next(true, false), Some(other), "findings without rounds");
+        let row = |when: &str, then: Phase| {
+            [phase.name(), proof, when, then.name()].map(str::to_owned).to_vec()
+        };
+        match phase.next(true, true).unwrap() {
+            mended if mended != other => {
+                is.extend([row("findings and rounds", mended), row("else", other)]);
+            }
+            _ => is.push(row("always", other)),
+        }
+    }
+    assert_eq!(said, is);
+    assert_eq!(Phase::Ship.next(true, true), None);
 }
 
 /// The table of decisions and the cases belong together.
@@ -166,10 +304,12 @@ fn every_case_is_in_the_table() {
     let table = text.split("## The governor").nth(1).unwrap().split("\n## ").next().unwrap();
     let entries = std::fs::read_dir(root.join("tests/cases/stop")).unwrap();
     let cases = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let cases: Vec<String> = cases.filter(|name| name.contains("loop")).collect();
+    let is_loop = |name: &str| name.contains("loop") || name.starts_with("iterative_");
+    let cases: Vec<String> = cases.filter(|name| is_loop(name)).collect();
     for case in &cases {
         assert_eq!(table.matches(&format!("`{case}`")).count(), 1, "{case}");
     }
-    let named = table.split('`').filter(|word| word.contains("loop_")).count();
+    let is_case = |word: &&str| word.contains("loop_") || word.starts_with("iterative_");
+    let named = table.split('`').filter(is_case).count();
     assert_eq!(named, cases.len(), "the table names a case that is not there");
 }

@@ -434,3 +434,30 @@ fn what_a_person_types_is_redacted_and_coverage_is_compared() {
         (&json!("+8%"), &Value::Null)
     );
 }
+
+#[test]
+fn an_item_counts_where_it_was_done() {
+    let mut scratch = shop();
+    tool(&scratch);
+    for title in ["one", "two"] {
+        good(scratch.run(&["queue", "add", "--priority", "S1", "--title", title], b""));
+    }
+    good(scratch.run(&["queue", "done", "1"], b""));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    let later = "1f3e8a2c-1111-4222-8333-444455556666";
+    scratch.hook(&event(later, "SessionStart", json!({"source": "startup"})));
+    scratch.hook(&event(later, "UserPromptSubmit", json!({"prompt": "go on"})));
+    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), later.into());
+    good(scratch.run(&["queue", "done", "2"], b""));
+    scratch.hook(&event(later, "SessionEnd", json!({"reason": "other"})));
+    let metrics = scratch.doc("session/metrics.json");
+    let counts: Vec<_> = metrics["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            (entry["quality"]["issues_found"].clone(), entry["quality"]["issues_fixed"].clone())
+        })
+        .collect();
+    assert_eq!(counts, [(json!(2), json!(1)), (json!(0), json!(1))]);
+}

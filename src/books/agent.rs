@@ -40,6 +40,9 @@ pub struct Agent {
     pub background: Option<bool>,
     #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
     pub last_seen: String,
+    /// The folder of the branch that it was started on: its entry is in the `agents.json` there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// How often a person nudged it.
     #[serde(skip_serializing_if = "is_zero")]
     pub nudge_count: u64,

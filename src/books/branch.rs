@@ -1,10 +1,9 @@
-//! `.claude/branches/{branch}/state.json`: what belongs to a branch, in the seed's schema. The loop
-//! is ours to keep; what other parts hold is kept as it is.
+//! `.claude/branches/{branch}/state.json`: what belongs to a branch, in the seed's schema.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Extra;
+use super::saved::{Execution, Handoff, Plan, Workflow};
 #[cfg(test)]
 use crate::schema::fields;
 
@@ -16,20 +15,22 @@ use crate::schema::fields;
 pub struct BranchState {
     /// The branch's real name; its folder has another one.
     pub branch: String,
+    /// The session that `workflow` and `execution` are of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub compacted_at: Option<Value>,
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
+    pub compacted_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<Value>,
+    pub workflow: Option<Workflow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Value>,
+    pub plan: Option<Plan>,
     #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
     pub the_loop: Option<BranchLoop>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub execution: Option<Value>,
+    pub execution: Option<Execution>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub handoff: Option<Value>,
+    pub handoff: Option<Handoff>,
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Call};
 use super::errors::Tally;
+use super::saved::Workflow;
 use super::{Extra, is_zero, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
@@ -84,6 +85,18 @@ pub struct Live {
     /// The folder of the branch whose loop it drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_branch: Option<String>,
+    /// The iterative task that it drives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_task: Option<String>,
+    /// How often files were changed since the task's unit was last said to be done.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub loop_edits: u64,
+    /// A command has moved the task's unit in this turn: once is enough.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub loop_signalled: bool,
+    /// The last slash command, and whether it is still what the session does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<Workflow>,
     /// How the last loop that it drove has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_verdict: Option<String>,

@@ -5,6 +5,8 @@
 
 pub mod active;
 pub mod agent;
+pub mod agent_book;
+pub mod autonomous;
 pub mod backup;
 pub mod branch;
 pub mod cleared;
@@ -12,13 +14,18 @@ pub mod current;
 pub mod errors;
 pub mod execute;
 pub mod executions;
+pub mod handoff;
+pub mod iterative;
 pub mod live;
 pub mod metrics;
 pub mod notices;
 pub mod queue;
 pub mod result;
+pub mod saved;
 pub mod settings;
 pub mod synthesis;
+pub mod tracked;
+pub mod watched;
 pub mod wiring;
 
 use serde::Serialize;

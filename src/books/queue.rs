@@ -85,6 +85,9 @@ pub struct Item {
     pub target: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// The session that did it, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -259,16 +262,17 @@ impl Queue {
         finished
     }
 
-    /// What a session put in here, and how much of it is done.
+    /// What a session put in here, and how much it did: what it inherited counts where it was done.
     pub fn of(&self, session_id: &str) -> Work {
-        let own = self.items.iter().filter(|item| item.session_id.as_deref() == Some(session_id));
+        let own = |owner: Option<&String>| owner.is_some_and(|owner| owner == session_id);
         let (mut added, mut done) = (0, 0);
-        own.for_each(|item| {
+        for item in &self.items {
             // A finding is counted where it was found.
             let found = item.source.as_ref().is_some_and(|source| source.starts_with(FINDING));
-            added += u64::from(!found);
-            done += u64::from(!item.is_open());
-        });
+            added += u64::from(!found && own(item.session_id.as_ref()));
+            let by = item.completed_session.as_ref().or(item.session_id.as_ref());
+            done += u64::from(!item.is_open() && own(by));
+        }
         let mine = self.session_id.as_deref() == Some(session_id);
         let coverage = self.gate_names().iter().filter(|_| mine).find_map(|name| {
             let gate = self.gate(name)?;

@@ -41,6 +41,9 @@ pub struct AgentResult {
     pub parent_task: Option<String>,
     pub tool_use_id: Option<String>,
     pub background: Option<bool>,
+    /// The folder of the branch that it was started on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -93,6 +96,7 @@ impl AgentResult {
             parent_task: agent.parent_task,
             tool_use_id: agent.tool_use_id,
             background: agent.background,
+            branch: agent.branch,
             ..Self::default()
         }
     }

@@ -78,6 +78,15 @@ impl Default for Settings {
 }
 
 impl Settings {
+    pub fn is_on(&self, system: &str) -> bool {
+        self.systems_off.iter().all(|off| off != system)
+    }
+
+    /// Seconds of silence after which an agent counts as stuck.
+    pub fn stuck_after(&self) -> u64 {
+        self.stuck_after_minutes.saturating_mul(60)
+    }
+
     /// The settings in a file's bytes, and what is wrong with them, if anything.
     pub fn read(bytes: &[u8]) -> (Self, Option<String>) {
         let mut settings = Self::default();

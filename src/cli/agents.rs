@@ -1,5 +1,7 @@
 //! `hookkeeper agents`: who runs, who has finished, who may be stuck.
 
+pub mod stuck;
+
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
@@ -7,14 +9,13 @@ use super::table::row;
 use super::{Project, said_json, table};
 use crate::Outcome;
 use crate::books::agent::{Agent, LONGEST_NUDGE};
-use crate::books::live::Live;
+use crate::books::agent_book::AgentBook;
 use crate::books::result::AgentResult;
 use crate::books::{clip, plural};
-use crate::facts::{files, side_file};
 use crate::gather;
 use crate::hooks::desk;
-use crate::id::FileStem;
-use crate::plan::Plan;
+use crate::id::{BranchKey, FileStem};
+use crate::plan::{Change, Plan};
 use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
 use crate::store::view::View;
@@ -67,7 +68,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let now = project.process.now();
     match (&options.what, &options.session) {
         (Some(What::Show { id }), _) => show(&view, id, now, options.json),
-        (Some(What::Stuck), _) => stuck(project, &view, options.json),
+        (Some(What::Stuck), _) => stuck::run(project, &view, options.json),
         (_, Some(session)) => of_session(&view, session, now, options.json),
         _ => {
             let lives = view.lives();
@@ -204,53 +205,6 @@ fn in_full(result: &AgentResult) -> String {
     out
 }
 
-/// An agent that still works is never called stuck: its transcript grows, or its events come.
-fn stuck(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome> {
-    let now = project.process.now();
-    let minutes = project.settings()?.stuck_after_minutes;
-    let lives = view.lives();
-    let stuck: Vec<(&Agent, u64)> = lives
-        .iter()
-        .flat_map(|live| live.agents.iter().map(move |agent| (agent, silence(live, agent, now))))
-        .filter(|(agent, silent)| agent.is_stuck(*silent, now, minutes * 60))
-        .collect();
-    if as_json {
-        let list: Vec<_> = stuck
-            .iter()
-            .map(|(agent, silent)| json!({"agent": agent, "silent_seconds": silent}))
-            .collect();
-        return said_json(&list);
-    }
-    if stuck.is_empty() {
-        return Ok(Outcome::said(format!(
-            "No agent is stuck: none has run and been silent for {}.",
-            plural(minutes as usize, "minute")
-        )));
-    }
-    let rows: Vec<_> = stuck
-        .iter()
-        .map(|(agent, silent)| {
-            let mut row = running(agent, now);
-            row.insert(4, format!("silent {}", time::human(*silent)));
-            row
-        })
-        .collect();
-    Ok(Outcome::said(format!(
-        "{}\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.",
-        table::align(&rows)
-    )))
-}
-
-/// Seconds since the last sign of life.
-fn silence(live: &Live, agent: &Agent, now: Time) -> u64 {
-    let transcript = live.transcript_path.as_deref();
-    let written = transcript
-        .and_then(|path| side_file::transcript_path(path, &agent.id))
-        .and_then(|path| files::modified(&path));
-    let written = written.map_or(u64::MAX, |then| time::age(&time::spell(then), now));
-    time::age(&agent.last_seen, now).min(written)
-}
-
 fn nudge(
     project: &Project,
     named: &str,
@@ -274,15 +228,24 @@ fn nudge(
         }
         let id = super::one_of(named, &ids, "running agent", "")?;
         let mut plan = Plan::default();
-        let mut nudged = None;
+        let (mut nudged, mut written) = (None, Vec::new());
         for live in snapshot.lives.values_mut() {
             if let Some(agent) = live.agent_mut(&id) {
+                let book = agent.branch.as_deref().and_then(BranchKey::known);
+                if let Some(key) = book {
+                    // The branch's book counts over all runs of an agent.
+                    let doc = Doc::BranchAgents(key);
+                    let mut book = store.load(&doc, AgentBook::parse)?.unwrap_or_default();
+                    agent.nudge_count = book.nudge(agent, &now) - 1;
+                    written.push(Change::Put(doc, book.to_bytes()));
+                }
                 agent.nudge(message.as_deref(), &now);
                 nudged = Some(agent.clone());
                 plan.put(Doc::live(&live.session_id), live);
             }
         }
         desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
+        plan.changes.extend(written);
         store.commit(&plan.changes)?;
         nudged.context("it is gone")
     })?;

@@ -1,18 +1,22 @@
-//! `hookkeeper branch`: what belongs to a branch. So far its loop.
+//! `hookkeeper branch`: what belongs to a branch. Its loop is here, the rest beside it.
+
+mod handoff;
+mod show;
+mod standing;
 
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::work::{Who, driver, the_session};
+use super::work::{Who, driver, must_be_free, the_session};
 use super::{Project, said_json};
 use crate::Outcome;
 use crate::books::branch::{BranchLoop, BranchState};
-use crate::facts::git;
 use crate::gather;
 use crate::hooks::desk;
+use crate::hooks::drive::Name;
+use crate::loops::Verdict;
 use crate::loops::branch::{Driven, MAX_ITERATIONS, PROMISE};
 use crate::loops::governor::Loop as _;
-use crate::loops::{Verdict, queue};
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::layout::Doc;
@@ -21,7 +25,7 @@ use crate::time;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The branch (default: the one that is checked out)
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", global = true, allow_hyphen_values = true)]
     branch: Option<String>,
     #[command(flatten)]
     who: Who,
@@ -31,6 +35,27 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
+    /// Where it stands: plan, todos, loop, agents, hand-offs, and what is next
+    #[command(
+        after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch show --branch feat/login --json | jq .stats"
+    )]
+    Show {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Its plan: .claude/plans/BRANCH.md, BRANCH.plan.md, else the newest
+    #[command(after_help = "Example:\n  hookkeeper branch plan")]
+    Plan {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write down where the work stands, for whoever goes on with it
+    #[command(
+        after_help = "Examples:\n  hookkeeper branch handoff --type session\n  hookkeeper branch handoff --type task --title 'Login form' --next 'Write the tests'\n  hookkeeper branch handoff --type blocked --note 'No access to the staging database'"
+    )]
+    Handoff(handoff::Arguments),
     /// A prompt that is given again until a promise is made
     #[command(
         after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN' --max 20\n  hookkeeper branch loop cancel"
@@ -83,9 +108,15 @@ enum Step {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let What::Loop { what } = &options.what;
-    let now = project.process.now();
     let session = options.who.id(project.process);
+    let (named, of) = (options.branch.as_deref(), session.as_deref());
+    let what = match &options.what {
+        What::Show { json } => return show::run(project, named, of, *json),
+        What::Plan { json } => return show::plan(project, named, *json),
+        What::Handoff(handoff) => return handoff::run(project, handoff, named, of),
+        What::Loop { what } => what,
+    };
+    let now = project.process.now();
     let redact = project.redactor()?;
     change(project, options, |here| match what {
         Step::Start { prompt, max, max_minutes, promise } => {
@@ -206,11 +237,7 @@ impl Here {
 
     /// One session drives one loop.
     fn refuse_a_second(&self, session: &str) -> anyhow::Result<()> {
-        let queue = self.snapshot.queue.as_ref().filter(|queue| queue.is_running());
-        if let Some(queue) = queue.filter(|queue| queue.session_id.as_deref() == Some(session)) {
-            bail!("session {session} drives a {} already", queue::title(queue));
-        }
-        Ok(())
+        must_be_free(session, &self.snapshot, Name::Branch)
     }
 }
 
@@ -220,16 +247,12 @@ fn change(
     work: impl FnOnce(&mut Here) -> anyhow::Result<Outcome>,
 ) -> anyhow::Result<Outcome> {
     let root = project.root()?;
-    let name = match &options.branch {
-        Some(name) if name.trim().is_empty() => bail!("the branch's name is empty"),
-        Some(name) => name.clone(),
-        None => git::branch_name(&git::read(&root)),
-    };
+    let name = standing::name(project, options.branch.as_deref())?;
     project.change(|store| {
         let mut snapshot = Snapshot::default();
         gather::copies(&mut snapshot, store)?;
-        snapshot.queue = store.load(&Doc::Queue, gather::json)?;
-        let key = store.branch_key(&name)?;
+        gather::loops(&mut snapshot, store)?;
+        let key = store.branch_key(&name, &root)?;
         let doc = Doc::Branch(key.clone());
         let before: Option<BranchState> = store.load(&doc, gather::json)?;
         if store.frozen.contains(&doc) {

@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{
-    agents, backup, branch, doctor, errors, execute, install, record, replay, reset, schema,
-    sessions, shell, status, statusline, uninstall, validate, work,
+    agents, autonomous, backup, branch, doctor, errors, execute, install, iterative, record,
+    replay, reset, schema, sessions, shell, status, statusline, uninstall, validate, work,
 };
 
 #[derive(Subcommand)]
@@ -62,9 +62,14 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
     )]
     Loop(work::looping::Arguments),
-    /// What belongs to a branch: its loop
+    /// Take a feature through its phases, each with a receipt, until it is shipped
     #[command(
-        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
+        after_help = "Examples:\n  hookkeeper autonomous start 'Add user authentication'\n  hookkeeper autonomous status\n  hookkeeper autonomous approve"
+    )]
+    Autonomous(autonomous::Arguments),
+    /// What belongs to a branch: where it stands, its hand-offs, its loop
+    #[command(
+        after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch handoff --type session\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
     )]
     Branch(branch::Arguments),
     /// Tasks in layers, each in a worktree of its own: verified, and merged one by one
@@ -73,6 +78,13 @@ pub enum Command {
         hookkeeper execute start docs/tasks/shop L1-001\n  hookkeeper execute status docs/tasks/shop"
     )]
     Execute(execute::Arguments),
+    /// Tasks in units: each is worked on, confirmed and verified before the next one
+    #[command(
+        after_help = "Examples:\n  hookkeeper iterative new user-auth --task 'User authentication' --mode development \\\n    \
+        --unit 'T1: User model | tests pass | max 5' --unit 'T2: Login | 401 without a password | needs T1'\n  \
+        hookkeeper iterative status user-auth\n  hookkeeper iterative archive user-auth"
+    )]
+    Iterative(iterative::Arguments),
     /// Work items, most urgent first
     #[command(
         after_help = "Examples:\n  hookkeeper queue add --priority S1 --title 'Refuse empty passwords'\n  hookkeeper queue list\n  hookkeeper queue done work-002"

@@ -4,6 +4,7 @@
 //! [`Outcome`].
 
 mod agents;
+mod autonomous;
 mod backup;
 mod branch;
 mod command;
@@ -11,7 +12,9 @@ mod diff;
 mod doctor;
 mod errors;
 mod execute;
+mod git;
 mod install;
+mod iterative;
 mod record;
 mod replay;
 mod reset;
@@ -91,7 +94,9 @@ pub fn run(process: &Process) -> Outcome {
         Command::Validate(options) => validate::run(&project, options),
         Command::Statusline(options) => Ok(statusline::run(&project, options)),
         Command::Doctor(options) => doctor::run(&project, options),
+        Command::Autonomous(options) => autonomous::run(&project, options),
         Command::Branch(options) => branch::run(&project, options),
+        Command::Iterative(options) => iterative::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),
         Command::Execute(options) => execute::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),

@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::Outcome;
 use crate::books::agent::Agent;
+use crate::books::autonomous::Autonomous;
 use crate::books::errors::{ESCALATED, Errors, PENDING};
 use crate::books::live::Live;
 use crate::books::plural;
@@ -15,7 +16,7 @@ use crate::books::queue::Queue;
 use crate::books::synthesis::{Summary, Synthesis};
 use crate::cli::Project;
 use crate::cli::status::books::is_quiet;
-use crate::cli::status::panels::looping;
+use crate::cli::status::panels::{looping, phasing};
 use crate::cli::status::text::paint;
 use crate::cli::table::{Tone, clean, fit};
 use crate::facts::git;
@@ -110,6 +111,11 @@ fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
     let queue: Option<Queue> = view.document("loop/work_queue.json");
     let running = queue.as_ref().filter(|queue| queue.is_running());
     parts.extend(running.and_then(looping).map(|says| (Tone::Good, format!("loop {says}"))));
+    let phases = view.autonomous().filter(Autonomous::is_running);
+    parts.extend(phases.map(|state| {
+        let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Good };
+        (tone, format!("autonomous {}", phasing(&state)))
+    }));
     match (own, records.len()) {
         (Some(_), all @ 2..) => parts.push((Tone::Dim, format!("+{}", plural(all - 1, "session")))),
         (None, all @ 2..) => parts.push((Tone::Dim, plural(all, "session"))),

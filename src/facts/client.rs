@@ -7,6 +7,8 @@ use rustix::process::Pid;
 use crate::books::live::Client;
 use crate::facts::files;
 
+const MOST_ANCESTORS: usize = 64;
+
 /// When a process was started, in the kernel's clock ticks since boot. Field 22 of
 /// `/proc/PID/stat`; the second field is a name in parentheses that may hold anything.
 pub fn start_time(pid: u32) -> Option<u64> {
@@ -17,6 +19,30 @@ pub fn start_time(pid: u32) -> Option<u64> {
 
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Whether a process, or one that it comes from, was given the mark that Claude Code gives to all
+/// that it starts.
+pub fn is_marked(mut pid: u32) -> bool {
+    for _ in 0..MOST_ANCESTORS {
+        let environment = files::head(Path::new(&format!("/proc/{pid}/environ")), 1 << 20);
+        let mut entries = environment.iter().flat_map(|bytes| bytes.split(|byte| *byte == 0));
+        if entries.any(|entry| entry.starts_with(b"CLAUDECODE=")) {
+            return true;
+        }
+        match parent_of(pid) {
+            Some(parent) if parent > 1 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Field 4 of `/proc/PID/stat`.
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = files::small(Path::new(&format!("/proc/{pid}/stat")))?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Only a process of this machine can be known to be gone.

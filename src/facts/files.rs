@@ -2,6 +2,7 @@
 //! there: a hook does not fail because a transcript is missing.
 #![expect(clippy::disallowed_methods, reason = "facts read what others wrote, and write nothing")]
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,16 @@ pub fn below(path: &Path, ends: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Those of the named files that exist below one of these directories and are not empty.
+pub fn present(places: &[PathBuf], names: Vec<&str>) -> BTreeSet<String> {
+    let there = |name: &&str| {
+        places.iter().any(|place| {
+            std::fs::metadata(place.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0)
+        })
+    };
+    names.into_iter().filter(there).map(str::to_owned).collect()
 }
 
 /// At most the first `most` bytes of a file.

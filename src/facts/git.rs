@@ -51,12 +51,14 @@ fn from_git_dir(git: &Path) -> Git {
     else {
         return Git::default();
     };
-    let common = match files::small(&git.join("commondir")) {
-        Some(common) => git.join(common),
-        None => git.to_owned(),
-    };
+    let common = common_dir(git);
     let commit = loose(&common, name).or_else(|| packed(&common, name));
     Git { branch: Some(branch.to_owned()), commit }
+}
+
+/// Where all worktrees of a repository have their branches.
+fn common_dir(git: &Path) -> PathBuf {
+    files::small(&git.join("commondir")).map_or_else(|| git.to_owned(), |common| git.join(common))
 }
 
 fn loose(common: &Path, name: &str) -> Option<String> {
@@ -72,6 +74,14 @@ fn packed(common: &Path, name: &str) -> Option<String> {
 
 fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Whether the repository that `dir` is in has a branch of this name.
+pub fn has_branch(dir: &Path, branch: &str) -> bool {
+    let Some(git) = dir.ancestors().find_map(git_dir) else { return false };
+    let name = format!("refs/heads/{branch}");
+    let common = common_dir(&git);
+    loose(&common, &name).or_else(|| packed(&common, &name)).is_some()
 }
 
 /// The checkout that a linked worktree belongs to.

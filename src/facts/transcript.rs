@@ -210,14 +210,14 @@ impl Calls {
 
 /// What a line is, as far as its beginning tells without parsing it.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub enum Kind {
     User,
     System,
     /// The model's lines among others: their own type stands behind the message.
     Other,
 }
 
-fn kind(line: &[u8]) -> Kind {
+pub fn kind(line: &[u8]) -> Kind {
     let head = line.get(..HEAD).unwrap_or(line);
     match text_after(head, b"\"type\"") {
         Some(b"user") => Kind::User,
@@ -253,7 +253,7 @@ fn single_use(line: &[u8]) -> Option<(&str, &str, &str)> {
     Some((plain(b"\"id\"")?, plain(b"\"name\"")?, plain(b"_path\"")?))
 }
 
-fn has(line: &[u8], needle: &[u8]) -> bool {
+pub fn has(line: &[u8], needle: &[u8]) -> bool {
     memmem::find(line, needle).is_some()
 }
 

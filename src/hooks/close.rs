@@ -8,24 +8,26 @@ use crate::books::live::Live;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::result::{AgentResult, LOST};
 use crate::plan::{Change, Plan};
-use crate::snapshot::{Ask, Snapshot};
+use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time::Time;
 
+use super::witness::{self, Witness};
 use super::{desk, subagent_stop};
 
 /// What has to be seen to close a session.
-pub fn asks(live: &Live) -> Vec<Ask> {
+pub fn asks(live: &Live, context: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Errors, Ask::Queue];
     asks.extend(live.worked.then_some(Ask::Metrics));
     asks.extend(cost(live));
-    asks.extend(results(live));
+    asks.extend(agents(live, context));
     asks
 }
 
-/// The results that its running agents may have left already.
-pub fn results(live: &Live) -> impl Iterator<Item = Ask> {
-    live.agents.iter().map(|agent| Ask::Result(agent.id.clone()))
+/// The results that its running agents may have left already, and the books that they are in.
+pub fn agents(live: &Live, context: &Context) -> Vec<Ask> {
+    let results = live.agents.iter().map(|agent| Ask::Result(agent.id.clone()));
+    results.chain(witness::asks(&live.agents, context)).collect()
 }
 
 /// What a session cost is in its transcript; a session that did nothing cost nothing.
@@ -64,9 +66,10 @@ impl Closing {
         }
     }
 
-    pub fn session(&mut self, live: &Live, ended: &str, snapshot: &Snapshot, end: Time) {
+    pub fn session(&mut self, live: &Live, ended: &str, witness: &mut Witness, end: Time) {
         let mut live = live.clone();
-        self.lost.extend(end_agents(&mut live, snapshot, end));
+        let snapshot = witness.snapshot;
+        self.lost.extend(end_agents(&mut live, witness, end));
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = &snapshot.errors {
             desk::count_errors(&mut live, errors);
@@ -115,15 +118,19 @@ impl Closing {
 }
 
 /// Ends a session's running agents with it. Those without a result are lost: these are given back.
-pub fn end_agents(live: &mut Live, snapshot: &Snapshot, end: Time) -> Vec<AgentResult> {
+pub fn end_agents(live: &mut Live, witness: &mut Witness, end: Time) -> Vec<AgentResult> {
     let mut lost = Vec::new();
     for agent in std::mem::take(&mut live.agents) {
-        match subagent_stop::result_of_this_run(&agent, snapshot) {
+        match subagent_stop::result_of_this_run(&agent, witness.snapshot) {
             // Its SubagentStop was killed before it was struck off.
-            Some(result) => subagent_stop::count(live, result),
+            Some(result) => {
+                witness.end(result, None);
+                subagent_stop::count(live, result);
+            }
             None if subagent_stop::take_back(live, &agent) => {}
             None => {
                 let result = AgentResult::of(agent, LOST, end);
+                witness.end(&result, None);
                 subagent_stop::count(live, &result);
                 lost.push(result);
             }

@@ -11,6 +11,8 @@ use crate::snapshot::{Ask, COPIES, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time;
 
+use super::witness::{self, Witness};
+
 /// `last_seen` may be this old.
 pub const LAST_SEEN_SECONDS: u64 = 60;
 
@@ -69,6 +71,24 @@ pub fn seen(live: &mut Live, context: &Context) {
     if time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
         live.last_seen = context.spelled();
     }
+}
+
+/// The agent that this event comes from is alive, too.
+pub fn agent_seen(event: &Event, live: &mut Live, witness: &mut Witness, context: &Context) {
+    let agent = event.agent_id.as_deref().and_then(|id| live.agent_mut(id));
+    let Some(agent) = agent else { return };
+    if witness::was_silent(agent, context) {
+        witness.alive(agent);
+    }
+    if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
+        agent.last_seen = context.spelled();
+    }
+}
+
+/// The book that may call an agent stuck from which this event comes.
+pub fn asks_of_silent(event: &Event, live: &Live, context: &Context) -> Vec<Ask> {
+    let agent = event.agent_id.as_deref().and_then(|id| live.agent(id));
+    witness::asks(agent.filter(|agent| witness::was_silent(agent, context)), context)
 }
 
 /// Whether a person has a note for the agent that this event comes from, and it would be heard.

@@ -1,74 +1,145 @@
 //! A session and the loop that it drives: whose loop it is, and what becomes of a Stop.
+//!
+//! One file per kind of loop, each with `owner` (whose it is), `take` (a session makes it its own)
+//! and `at_stop` (what the governor decides, written down). The order in [`KINDS`] is that in which
+//! loops that nobody owns are adopted.
+
+pub mod autonomous;
+pub mod branch;
+pub mod iterative;
+pub mod queue;
 
 use crate::books::live::Live;
-use crate::books::queue::Queue;
 use crate::event::Event;
-use crate::facts::git;
-use crate::loops::branch::Driven;
-use crate::loops::governor::{Decision, Stop, decide};
-use crate::loops::queue::QueueLoop;
-use crate::loops::render;
+use crate::loops::governor::{Decision, Stop};
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+
+/// Whose a loop is that runs and may be changed.
+pub enum Owner<'a> {
+    Nobody,
+    Session(&'a str),
+}
+
+impl<'a> Owner<'a> {
+    pub fn of(session_id: Option<&'a String>) -> Self {
+        session_id.map_or(Self::Nobody, |id| Self::Session(id))
+    }
+
+    fn is(&self, session_id: &str) -> bool {
+        matches!(self, Self::Session(owner) if *owner == session_id)
+    }
+}
+
+/// The kinds of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    Queue,
+    Autonomous,
+    Branch,
+    Iterative,
+}
+
+impl Name {
+    /// The command that ends such a loop.
+    pub fn cancel(self) -> &'static str {
+        match self {
+            Self::Queue => "hookkeeper loop cancel",
+            Self::Autonomous => "hookkeeper autonomous cancel",
+            Self::Branch => "hookkeeper branch loop cancel",
+            Self::Iterative => "hookkeeper iterative cancel",
+        }
+    }
+}
+
+/// The loops that a session drives, as the books have it: there should be one at most.
+pub fn driven_by(session: &str, snapshot: &Snapshot) -> Vec<(Name, String)> {
+    let mut found = Vec::new();
+    let own = |owner: Option<Owner>| owner.is_some_and(|owner| owner.is(session));
+    if let Some(queue) = snapshot.queue.as_ref().filter(|_| own(queue::owner(snapshot))) {
+        found.push((Name::Queue, crate::loops::queue::title(queue)));
+    }
+    if let Some(state) = snapshot.autonomous.as_ref().filter(|_| own(autonomous::owner(snapshot))) {
+        found.push((Name::Autonomous, crate::loops::autonomous::words::title(state)));
+    }
+    let live = snapshot.lives.get(session);
+    let branch = live.and_then(|live| live.loop_branch.as_ref());
+    found.extend(branch.map(|key| (Name::Branch, format!("loop of branch {key}"))));
+    let task = live.and_then(|live| live.loop_task.as_ref());
+    found.extend(task.map(|slug| (Name::Iterative, format!("task {slug}"))));
+    found
+}
+
+/// A kind of loop.
+struct Kind {
+    name: Name,
+    /// Whose the loop is, if there is one that runs.
+    owner: for<'a> fn(&'a Snapshot) -> Option<Owner<'a>>,
+    take: fn(&mut Plan, &mut Live, &Snapshot),
+    /// `None`: the session drives no such loop.
+    at_stop: fn(&mut Plan, &mut Live, &Snapshot, &Stop) -> Option<Decision>,
+}
+
+const KINDS: [Kind; 4] = [
+    Kind { name: Name::Queue, owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
+    Kind {
+        name: Name::Autonomous,
+        owner: autonomous::owner,
+        take: autonomous::take,
+        at_stop: autonomous::at_stop,
+    },
+    Kind { name: Name::Branch, owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
+    Kind {
+        name: Name::Iterative,
+        owner: iterative::owner,
+        take: iterative::take,
+        at_stop: iterative::at_stop,
+    },
+];
 
 /// What has to be seen to drive a loop at a Stop.
 pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
-    let mut asks = vec![Ask::Queue];
+    let mut asks = vec![Ask::Queue, Ask::Autonomous];
     let Some(live) = snapshot.own(event) else { return asks };
-    if snapshot.queue.as_ref().is_some_and(Queue::is_running) {
-        asks.push(Ask::LoopState);
-    }
-    if live.loop_branch.is_some() {
-        asks.extend([Ask::Branch, Ask::Git]);
-    }
+    asks.extend(queue::asks(snapshot));
+    asks.extend(autonomous::asks(live, snapshot));
+    asks.extend(branch::asks(live));
+    asks.extend(iterative::asks(live));
     asks
 }
 
 /// What has to be seen to find a loop that is nobody's, or was passed on.
-pub fn asks_to_adopt() -> [Ask; 2] {
-    [Ask::Queue, Ask::Branch]
+pub fn asks_to_adopt() -> [Ask; 3] {
+    [Ask::Queue, Ask::Autonomous, Ask::Branch]
 }
 
 /// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
 /// ended and was forked, goes on with what follows it. Another session's is never touched, and a
 /// session drives one loop.
-pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
+///
+/// Whether the session drives a loop after that.
+pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) -> Option<Name> {
     let alone =
         snapshot.has(&Ask::AllLive) && snapshot.lives.keys().all(|id| *id == live.session_id);
     let parent = live.lineage.as_ref().map(|lineage| &lineage.parent);
     let parent = parent.filter(|parent| !snapshot.lives.contains_key(*parent)).cloned();
-    let passes = |owner: Option<&String>| match owner {
-        None => alone,
-        Some(owner) => parent.as_ref() == Some(owner),
+    let found = || KINDS.iter().filter_map(|kind| Some((kind, (kind.owner)(snapshot)?)));
+    let own = found().find(|(_, owner)| owner.is(&live.session_id));
+    let passed_on = || {
+        found().find(|(_, owner)| match owner {
+            Owner::Nobody => alone,
+            Owner::Session(owner) => parent.as_deref() == Some(*owner),
+        })
     };
-    let queue = snapshot.queue.as_ref().filter(|queue| queue.is_running());
-    let branch = snapshot.branch.as_ref().filter(|(_, state)| state.running().is_some());
-    let owns = |owner: Option<&String>| owner == Some(&live.session_id);
-    let busy =
-        queue.is_some_and(|queue| owns(queue.session_id.as_ref())) || live.loop_branch.is_some();
-    if busy {
-        return;
+    if live.loop_task.is_some() {
+        return Some(Name::Iterative);
     }
-    if let Some(queue) = queue.filter(|queue| passes(queue.session_id.as_ref()))
-        && !snapshot.frozen.contains(&Doc::Queue)
-    {
-        let mut queue = queue.clone();
-        queue.session_id = Some(live.session_id.clone());
-        plan.put(Doc::Queue, &queue);
-        return;
+    if live.loop_branch.is_some() {
+        return Some(Name::Branch);
     }
-    let Some((key, state)) = branch else { return };
-    let owner = state.running().and_then(|the_loop| the_loop.session_id.as_ref());
-    if snapshot.frozen.contains(&Doc::Branch(key.clone())) || !(owns(owner) || passes(owner)) {
-        return;
-    }
-    let mut state = state.clone();
-    if let Some(the_loop) = &mut state.the_loop {
-        the_loop.session_id = Some(live.session_id.clone());
-    }
-    live.loop_branch = Some(key.as_str().to_owned());
-    plan.put(Doc::Branch(key.clone()), &state);
+    let (kind, _) = own.or_else(passed_on)?;
+    (kind.take)(plan, live, snapshot);
+    Some(kind.name)
 }
 
 /// Lets the governor decide, and writes down what came of it.
@@ -97,11 +168,8 @@ pub fn at_stop(
         cap: context.block_cap,
         now: context.now,
     };
-    let decision = match live.loop_branch {
-        Some(_) => branch(plan, live, snapshot, &stop),
-        None => queue(plan, live, snapshot, &stop),
-    };
-    match decision {
+    let decision = KINDS.iter().find_map(|kind| (kind.at_stop)(plan, live, snapshot, &stop));
+    match decision.unwrap_or(Decision::Nothing) {
         Decision::Nothing => {}
         Decision::Allow { outcome, tell } => {
             live.blocks = 0;
@@ -119,60 +187,6 @@ pub fn at_stop(
     }
 }
 
-fn queue(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot, stop: &Stop) -> Decision {
-    let Some(queue) = &snapshot.queue else { return Decision::Nothing };
-    if queue.session_id.as_ref() != Some(&live.session_id) || snapshot.frozen.contains(&Doc::Queue)
-    {
-        return Decision::Nothing;
-    }
-    let mut driven = QueueLoop(queue.clone());
-    let key = format!("queue {}", queue.started_at.as_deref().unwrap_or_default());
-    driven.0.iteration = counted(live, &key, driven.0.iteration);
-    let decision = decide(&mut driven, stop);
-    count(live, key, driven.0.iteration);
-    if queue.is_running() && driven.0.verdict.is_some() {
-        live.loop_verdict.clone_from(&driven.0.verdict);
-    }
-    if driven.0 != *queue {
-        put(plan, &driven.0, snapshot.loop_state.as_deref());
-    }
-    decision
-}
-
-fn branch(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot, stop: &Stop) -> Decision {
-    let Some((key, state)) = &snapshot.branch else {
-        live.loop_branch = None;
-        return Decision::Nothing;
-    };
-    let doc = Doc::Branch(key.clone());
-    let mine = state.the_loop.as_ref().filter(|the_loop| {
-        the_loop.session_id.as_ref() == Some(&live.session_id) && !snapshot.frozen.contains(&doc)
-    });
-    let Some(the_loop) = mine else { return Decision::Nothing };
-    let checked_out = git::branch_name(&snapshot.git);
-    let mut driven = Driven {
-        the_loop: the_loop.clone(),
-        branch: state.branch.clone(),
-        file: doc.path(),
-        elsewhere: (checked_out != state.branch && checked_out != key.as_str())
-            .then_some(checked_out),
-    };
-    let counter = format!("branch {}", the_loop.started_at);
-    driven.the_loop.iteration = counted(live, &counter, the_loop.iteration);
-    let decision = decide(&mut driven, stop);
-    count(live, counter, driven.the_loop.iteration);
-    if !driven.the_loop.is_running() {
-        live.loop_branch = None;
-        live.loop_verdict.clone_from(&driven.the_loop.verdict);
-    }
-    if driven.the_loop != *the_loop {
-        let mut state = state.clone();
-        state.the_loop = Some(driven.the_loop);
-        plan.put(doc, &state);
-    }
-    decision
-}
-
 /// A counter that somebody rolled back goes on where it was.
 fn counted(live: &Live, key: &str, iteration: u64) -> u64 {
     live.loop_iterations.get(key).copied().unwrap_or(0).max(iteration)
@@ -182,29 +196,6 @@ fn counted(live: &Live, key: &str, iteration: u64) -> u64 {
 fn count(live: &mut Live, key: String, iteration: u64) {
     live.loop_iterations.retain(|known, _| *known == key);
     live.loop_iterations.insert(key, iteration);
-}
-
-/// The queue, and what people read of it.
-pub fn put(plan: &mut Plan, queue: &Queue, loop_state: Option<&str>) {
-    plan.put(Doc::Queue, queue);
-    if loop_state.is_none_or(render::is_ours) {
-        plan.put_text(Doc::LoopState, &render::markdown(queue));
-    }
-}
-
-/// The queue after an event has changed its items; what people read of it, if that was asked for.
-pub fn put_items(plan: &mut Plan, queue: &Queue, snapshot: &Snapshot) {
-    match queue.is_running() && snapshot.has(&Ask::LoopState) {
-        true => put(plan, queue, snapshot.loop_state.as_deref()),
-        false => plan.put(Doc::Queue, queue),
-    }
-}
-
-/// What an event that changes items has to see.
-pub fn asks_for_items(snapshot: &Snapshot) -> Vec<Ask> {
-    let mut asks = vec![Ask::Queue];
-    asks.extend(snapshot.queue.as_ref().filter(|queue| queue.is_running()).map(|_| Ask::LoopState));
-    asks
 }
 
 /// The model is at work: what was blocked before does not count any more.

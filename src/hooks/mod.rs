@@ -5,12 +5,14 @@
 //! `tests/cases`.
 
 mod at_task;
+mod branch_recall;
 mod close;
 pub mod desk;
 pub mod drive;
 mod recall;
 mod synthesis;
 mod tell;
+pub mod witness;
 
 mod post_compact;
 mod post_tool_use;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::books::agent::{ANSWERED, Call};
+use crate::books::agent::{ANSWERED, Agent, Call};
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
 use crate::event::Event;
@@ -15,6 +15,7 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::desk::LAST_SEEN_SECONDS;
+use super::witness::{self, Witness};
 use super::{at_task, desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
@@ -31,22 +32,27 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     }
     if recovered(event, live, context).is_some() {
         asks.push(Ask::Errors);
-        asks.extend(drive::asks_for_items(snapshot));
+        asks.extend(drive::queue::asks_for_items(snapshot));
         asks.extend(COPIES);
     }
     if let Some(id) = linked(event) {
         asks.extend(COPIES);
         asks.push(Ask::Result(id.clone()));
         asks.extend(synthesis::asks(Some(live), snapshot));
+        asks.extend(witness::asks(live.agent(&id), context));
+        let ended = snapshot.results.get(&id).and_then(|result| result.branch.clone());
+        asks.extend(ended.map(Ask::AgentsOf));
     }
     if let Some(side_file) = nameless(event, live) {
         asks.push(side_file);
         asks.extend(COPIES);
+        asks.extend(witness::asks(from_agent(event, live), context));
     }
     if let Some(ask) = at_task::asks(event, live, context) {
         asks.push(ask);
         asks.extend(COPIES);
     }
+    asks.extend(desk::asks_of_silent(event, live, context));
     if is_stale(event, live, context) || desk::is_nudged(event, live, context) {
         asks.extend(COPIES);
     }
@@ -64,6 +70,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     drive::at_work(event, &mut live);
     if let Some(file) = modified(event, context) {
         news.push(format!("modified {file}"));
+        drive::iterative::at_change(&mut live, &file);
         live.add_file(file);
     }
     if let (Some(target), Some(errors)) = (recovered(event, &live, context), &snapshot.errors) {
@@ -71,16 +78,16 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         finish_work(&mut plan, &live, &target, snapshot);
         news.push(format!("recovered: {target}"));
     }
+    let mut witness = Witness::new(snapshot);
+    desk::agent_seen(event, &mut live, &mut witness, context);
     if let Some(id) = event.agent_id.as_deref()
         && let Some(agent) = live.agent_mut(id)
+        && agent.task.is_none()
+        && snapshot.side_files.contains_key(id)
     {
-        if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
-            agent.last_seen = context.spelled();
-        }
-        if agent.task.is_none() && snapshot.side_files.contains_key(id) {
-            subagent_stop::identify(agent, snapshot, context);
-            news.push(format!("agent {id} is known"));
-        }
+        subagent_stop::identify(agent, snapshot, context);
+        news.push(format!("agent {id} is known"));
+        witness.know([&*agent]);
     }
     if let Some(note) = desk::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
@@ -91,11 +98,16 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     if let Some(id) = linked(event) {
         news.push(format!("agent {id} is known"));
-        link(&mut plan, &mut live, event, &id, snapshot, context);
+        link(&mut plan, &mut live, event, &id, &mut witness, context);
     }
     plan.outcome = if news.is_empty() { "nothing to record".into() } else { news.join(", ") };
     desk::put(&mut plan, snapshot, &live);
+    witness.put(&mut plan);
     plan
+}
+
+fn from_agent<'a>(event: &Event, live: &'a Live) -> Option<&'a Agent> {
+    live.agent(event.agent_id.as_deref()?)
 }
 
 /// Whether it is time to note that the session, or the agent in it, is alive.
@@ -129,7 +141,7 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
 fn finish_work(plan: &mut Plan, live: &Live, target: &str, snapshot: &Snapshot) {
     let Some(mut queue) = snapshot.queue.clone() else { return };
     if queue.finish(&live.session_id, target) && !snapshot.frozen.contains(&Doc::Queue) {
-        drive::put_items(plan, &queue, snapshot);
+        drive::queue::put_items(plan, &queue, snapshot);
     }
 }
 
@@ -152,9 +164,10 @@ fn link(
     live: &mut Live,
     event: &Event,
     id: &str,
-    snapshot: &Snapshot,
+    witness: &mut Witness,
     context: &Context,
 ) {
+    let snapshot = witness.snapshot;
     let response = event.tool_response();
     let task = pre_tool_use::task(event, context);
     let tool_use_id = event.text("tool_use_id");
@@ -170,6 +183,7 @@ fn link(
         if background == Some(false) {
             agent.status = ANSWERED.into();
         }
+        witness.know([&*agent]);
     } else if let Some(result) = result {
         let mut result = result.clone();
         result.task = task.clone().or(result.task);
@@ -177,6 +191,7 @@ fn link(
         result.background = background;
         complete(&mut result, event);
         plan.put(Doc::result(id), &result);
+        witness.know_result(&result);
         if let Some(task) = &task {
             let mut synthesis = synthesis::of(live, snapshot);
             synthesis.name_task(id, task);

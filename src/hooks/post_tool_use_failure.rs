@@ -14,18 +14,22 @@ use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time::{self, Time};
 
+use super::witness::Witness;
 use super::{desk, drive};
 
 pub const LONGEST_MESSAGE: usize = 500;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     if event.fields.flag("is_interrupt") {
         return Vec::new();
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.push(Ask::Errors);
+    if let Some(live) = snapshot.own(event) {
+        asks.extend(desk::asks_of_silent(event, live, context));
+    }
     if class(event) == Class::Syntax {
-        asks.extend(drive::asks_for_items(snapshot));
+        asks.extend(drive::queue::asks_for_items(snapshot));
     }
     asks
 }
@@ -40,7 +44,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     drive::at_work(event, &mut live);
     let note = desk::take_nudge(event, &mut live, context);
+    let mut witness = Witness::new(snapshot);
+    desk::agent_seen(event, &mut live, &mut witness, context);
     let mut plan = record(failure(event, context), live, snapshot, context);
+    witness.put(&mut plan);
     if let Some(note) = note {
         plan.reply.tell_model(&note);
     }
@@ -166,7 +173,7 @@ fn enqueue(
     if !added {
         return Queued::Before;
     }
-    drive::put_items(plan, &queue, snapshot);
+    drive::queue::put_items(plan, &queue, snapshot);
     queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }
 

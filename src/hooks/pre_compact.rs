@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::books::Extra;
 use crate::books::active::Active;
 use crate::books::backup::{Backup, Kept, Preserved, too_many};
+use crate::books::branch::BranchState;
 use crate::books::current::Current;
 use crate::books::live::{LastBackup, Live};
 use crate::event::Event;
@@ -13,17 +14,22 @@ use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 use crate::time;
 
-use super::{desk, recall};
+use super::{desk, recall, witness};
 
 const LONGEST_INSTRUCTIONS: usize = 200;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     if event.agent_id.is_some() {
         return Vec::new();
     }
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Branch, Ask::Backups]);
+    asks.push(Ask::Iterative);
     asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
+    if context.settings.is_on(witness::SYSTEM) {
+        asks.extend([Ask::Here, Ask::PlanHere]);
+        asks.extend(event.text("transcript_path").map(|path| Ask::Todos(path.into())));
+    }
     asks
 }
 
@@ -33,7 +39,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     }
     let mut live = desk::take(event, snapshot, context);
     live.last_seen = context.spelled();
-    let backup = backup(event, &live, snapshot, context);
+    let branch = branch(&live, snapshot, context);
+    let state = branch.as_ref().map(|(_, state)| state);
+    let backup = backup(event, &live, state, snapshot, context);
     let mut plan = Plan::because("the same as the last backup");
     let last = live.last_backup.as_ref().filter(|last| {
         last.checksum == backup.checksum
@@ -52,12 +60,34 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         let last = live.last_backup.take().unwrap_or_default();
         live.last_backup = Some(LastBackup { file, checksum, ..last });
     }
+    if let Some((doc, mut state)) = branch {
+        state.compacted_at = Some(context.spelled());
+        plan.put(doc, &state);
+    }
     desk::put(&mut plan, snapshot, &live);
     plan.reply.context = recall::for_summary(&live, snapshot);
     plan
 }
 
-fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) -> Backup {
+/// The state of the branch that is checked out, with where the session stands. It is not dated:
+/// a snapshot that differs only in time is the same.
+fn branch(live: &Live, snapshot: &Snapshot, context: &Context) -> Option<(Doc, BranchState)> {
+    let here = snapshot.here.as_ref().filter(|_| snapshot.has(&Ask::PlanHere))?;
+    let mut state = snapshot.here_state.clone().unwrap_or_default();
+    state.branch.clone_from(&here.name);
+    state.compacted_at = None;
+    let plan = snapshot.plan_here.clone();
+    state.save(&live.session_id, live.workflow.as_ref(), plan, &snapshot.todos, &context.redact);
+    Some((Doc::Branch(here.key.clone()), state))
+}
+
+fn backup(
+    event: &Event,
+    live: &Live,
+    branch: Option<&BranchState>,
+    snapshot: &Snapshot,
+    context: &Context,
+) -> Backup {
     let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
     let lives = others.chain(std::iter::once(live));
     let value = |document: serde_json::Result<Value>| document.unwrap_or_default();
@@ -72,7 +102,7 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
             work_queue: value(serde_json::to_value(&snapshot.queue)),
             active_agents: value(serde_json::to_value(Active::of(lives, snapshot.active.as_ref()))),
             session: value(serde_json::to_value(Current::of(live, None))),
-            extra: beside(snapshot),
+            extra: beside(branch, snapshot),
         },
         context_tokens_before: snapshot.in_context.tokens,
         files_in_context: snapshot.in_context.files.iter().map(|f| context.relative(f)).collect(),
@@ -84,13 +114,18 @@ fn backup(event: &Event, live: &Live, snapshot: &Snapshot, context: &Context) ->
 }
 
 /// What other systems keep beside the state.
-fn beside(snapshot: &Snapshot) -> Extra {
+fn beside(branch: Option<&BranchState>, snapshot: &Snapshot) -> Extra {
     let mut extra = Extra::new();
-    if let Some(file) = &snapshot.autonomous {
-        extra.insert("autonomous".into(), file.clone());
-    }
-    let branch = snapshot.branch.as_ref().and_then(|(_, state)| serde_json::to_value(state).ok());
+    let autonomous = snapshot.autonomous.as_ref().and_then(|s| serde_json::to_value(s).ok());
+    extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
+    // The branch that is checked out; else the one whose loop it drives.
+    let driven = snapshot.branch.as_ref().map(|(_, state)| state);
+    let branch = branch.into_iter().chain(driven).find(|state| state.has_content());
+    let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
+    let open = snapshot.iterative.as_ref().filter(|book| book.state.is_open());
+    let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
+    extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
 }
 

@@ -4,13 +4,14 @@
 
 use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
+use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
 use crate::facts::execution::Unfinished;
 use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::store::layout::{Doc, Part};
 use crate::time;
 
-use super::synthesis;
+use super::{branch_recall, synthesis};
 
 const ITEMS: usize = 15;
 const AGENTS: usize = 20;
@@ -30,13 +31,26 @@ pub fn at_start(
     source: &str,
     live: &Live,
     snapshot: &Snapshot,
+    stuck: &[(Tracked, u64)],
     context: &Context,
 ) -> Option<String> {
-    let lines = match source {
-        "compact" => after_compaction(live, snapshot, context),
-        "resume" | "fork" => after_resume(live, snapshot, context),
-        _ => open_items(snapshot),
-    };
+    let mut lines = Vec::new();
+    if matches!(source, "compact" | "resume" | "fork") {
+        lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
+    }
+    lines.extend(iterative(live, snapshot));
+    lines.extend(branch_recall::recovered(source, live, snapshot, context));
+    lines.extend(branch_loop(live, snapshot));
+    lines.extend(autonomous_loop(live, snapshot));
+    lines.extend(snapshot.unfinished.iter().map(execution));
+    lines.extend(branch_recall::stuck(stuck, context));
+    lines.extend(branch_recall::handoffs(snapshot));
+    lines.extend(queue_items(live, snapshot));
+    match source {
+        "compact" => lines.extend(after_compaction(live, snapshot, context)),
+        "resume" | "fork" => lines.extend(after_resume(live, snapshot, context)),
+        _ => {}
+    }
     if lines.is_empty() {
         return None;
     }
@@ -53,7 +67,11 @@ pub fn at_start(
 pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
-    lines.extend(open_items(snapshot));
+    lines.extend(iterative(live, snapshot));
+    lines.extend(branch_recall::for_summary(live, snapshot));
+    lines.extend(branch_loop(live, snapshot));
+    lines.extend(autonomous_loop(live, snapshot));
+    lines.extend(queue_items(live, snapshot));
     lines.extend(running(live, None));
     if !live.files_modified.is_empty() {
         lines.push(files(live));
@@ -65,10 +83,7 @@ pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
 }
 
 fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
-    lines.extend(open_items(snapshot));
-    lines.extend(running(live, Some(context)));
+    let mut lines = running(live, Some(context));
     lines.extend(open_errors(live, snapshot));
     lines.extend(findings(live, snapshot));
     if !live.files_modified.is_empty() {
@@ -92,23 +107,29 @@ fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<
 }
 
 fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
-    lines.extend(open_items(snapshot));
-    lines.extend(running(live, Some(context)));
+    let mut lines = running(live, Some(context));
     lines.extend(open_errors(live, snapshot));
     lines
 }
 
-fn open_items(snapshot: &Snapshot) -> Vec<String> {
-    let mut lines: Vec<String> = branch_loop(snapshot).into_iter().collect();
-    lines.extend(snapshot.unfinished.iter().map(execution));
+/// Whose a loop is, if it is not this session's.
+fn whose(owner: Option<&String>, live: &Live) -> String {
+    match owner {
+        Some(owner) if *owner != live.session_id => format!(" (driven by session {owner})"),
+        _ => String::new(),
+    }
+}
+
+fn queue_items(live: &Live, snapshot: &Snapshot) -> Vec<String> {
+    let mut lines = Vec::new();
     let Some(queue) = &snapshot.queue else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
         lines.push(format!(
-            "- a loop in .claude/state/loop/work_queue.json: {task}, iteration {}, {}",
-            queue.iteration, queue.status
+            "- a loop in .claude/state/loop/work_queue.json{}: {task}, iteration {}, {}",
+            whose(queue.session_id.as_ref(), live),
+            queue.iteration,
+            queue.status
         ));
     }
     let open = queue.open();
@@ -139,18 +160,72 @@ fn execution(execution: &Unfinished) -> String {
     )
 }
 
-fn branch_loop(snapshot: &Snapshot) -> Option<String> {
+fn autonomous_loop(live: &Live, snapshot: &Snapshot) -> Vec<String> {
+    let Some(state) = snapshot.autonomous.as_ref().filter(|state| state.is_running()) else {
+        return Vec::new();
+    };
+    let waits = if state.awaiting_approval { ", waits for a person's approval" } else { "" };
+    let mut lines = vec![format!(
+        "- an autonomous loop in {}{}: {}, phase {}, iteration {} of {}{waits}; `hookkeeper autonomous status` says more",
+        Doc::Autonomous.path(),
+        whose(state.session_id.as_ref(), live),
+        clip(&state.feature, 300),
+        clip(&state.phase, 40),
+        state.global_iteration,
+        state.max_iterations
+    )];
+    let last = state.checkpoints.last();
+    lines.extend(last.map(|last| {
+        format!("  - last checkpoint ({}): {}", clip(&last.phase, 40), clip(&last.summary, 300))
+    }));
+    lines
+}
+
+fn branch_loop(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let (key, state) = snapshot.branch.as_ref()?;
     let the_loop = state.running()?;
+    // A switch in the middle of a session leaves the loop where it began.
+    let elsewhere = snapshot.here.as_ref().filter(|here| here.key != *key);
+    let elsewhere = elsewhere
+        .map(|here| format!(" (the checkout is on {} now)", here.name))
+        .unwrap_or_default();
     Some(format!(
-        "- a loop of branch {} in {}: iteration {} of {}, complete with <promise>{}</promise>: {}",
+        "- a loop of branch {}{elsewhere} in {}{}: iteration {} of {}, complete with <promise>{}</promise>: {}",
         state.branch,
         Doc::Branch(key.clone()).path(),
+        whose(the_loop.session_id.as_ref(), live),
         the_loop.iteration,
         the_loop.max_iterations,
         the_loop.completion_promise,
         clip(&the_loop.prompt, 500)
     ))
+}
+
+/// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
+/// that is not for the model to know.
+fn iterative(live: &Live, snapshot: &Snapshot) -> Option<String> {
+    let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
+    // What another session works on is not this one's to go on with.
+    let owner = book.state.session_id.as_ref().filter(|id| **id != live.session_id);
+    if owner.is_some_and(|owner| snapshot.lives.contains_key(owner)) {
+        return None;
+    }
+    let (done, all) = book.state.done();
+    let mut line = format!(
+        "- an iterative task in {}: {}, phase {}, {done} of {} done",
+        book.file(Part::State),
+        clip(&book.state.task, 200),
+        book.state.phase,
+        plural(all, "unit"),
+    );
+    if let Some(id) = book.state.current() {
+        let unit = book.state.unit(id).cloned().unwrap_or_default();
+        line.push_str(&format!("; at work: {id} {}", clip(&unit.title, 200)));
+        if let Some(left) = book.log.remaining(id) {
+            line.push_str(&format!("; remaining: {}", clip(left, 500)));
+        }
+    }
+    Some(format!("{line}. What to do now: `hookkeeper iterative next {}`", book.slug))
 }
 
 fn running(live: &Live, context: Option<&Context>) -> Vec<String> {

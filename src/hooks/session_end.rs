@@ -7,11 +7,12 @@ use crate::store::layout::Doc;
 
 use super::close::{self, Closing};
 use super::desk;
+use super::witness::Witness;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = COPIES.to_vec();
     if let Some(live) = snapshot.own(event) {
-        asks.extend(close::asks(live));
+        asks.extend(close::asks(live, context));
         asks.extend((reason(event) == "clear").then_some(Ask::Cleared));
     }
     asks
@@ -30,7 +31,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         plan.put(Doc::Cleared, &cleared);
     }
     let mut closing = Closing::new(snapshot, others().next().is_some());
-    closing.session(live, &reason, snapshot, context.now);
+    let mut witness = Witness::new(snapshot);
+    closing.session(live, &reason, &mut witness, context.now);
+    // Before the record goes: whoever finds that does all of it again.
+    witness.put(&mut plan);
     closing.finish(&mut plan);
     desk::put_copies(&mut plan, snapshot, others());
     plan

@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 
-use crate::books::live::{Lineage, Live};
+use crate::books::live::{Client, Lineage, Live};
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -11,7 +11,8 @@ use crate::store::layout::Doc;
 use crate::time;
 
 use super::close::{self, Closing};
-use super::{desk, drive, recall, synthesis};
+use super::witness::Witness;
+use super::{branch_recall, desk, drive, recall, synthesis};
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
@@ -36,11 +37,14 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     }
     if let Some(live) = snapshot.own(event).filter(|live| snapshot.gone.contains(&live.session_id))
     {
-        asks.extend(close::results(live));
+        asks.extend(close::agents(live, context));
     }
     for live in abandoned(event, snapshot, context) {
-        asks.extend(close::asks(live));
+        asks.extend(close::asks(live, context));
     }
+    asks.extend(branch_recall::asks(event, snapshot, context));
+    // After what says whom the session goes on from.
+    asks.push(Ask::Iterative);
     asks
 }
 
@@ -52,12 +56,13 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut plan = Plan::because(source.clone());
     let gone = abandoned(event, snapshot, context);
     let is_gone = |live: &Live| gone.iter().any(|other| other.session_id == live.session_id);
+    let mut witness = Witness::new(snapshot);
     if !gone.is_empty() {
         let mut closing = Closing::new(snapshot, snapshot.lives.len() > gone.len());
         for live in &gone {
             // Nobody knows when its client died; it was last seen alive then.
             let end = time::parse(&live.last_seen).unwrap_or(context.now);
-            closing.session(live, "abandoned", snapshot, end);
+            closing.session(live, "abandoned", &mut witness, end);
         }
         closing.finish(&mut plan);
         plan.outcome = format!("{source}, closed {} abandoned", gone.len());
@@ -66,7 +71,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut live = desk::take(event, snapshot, context);
     desk::restore(&mut plan, snapshot, &live);
     if snapshot.gone.contains(&live.session_id) {
-        begin_again(&mut plan, &mut live, snapshot, context);
+        begin_again(&mut plan, &mut live, &mut witness, context);
     }
     live.source.clone_from(&source);
     if !live.client.is(&snapshot.client) {
@@ -85,16 +90,18 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let own = std::iter::once(&live);
     let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
     let stay = others.filter(|other| !is_gone(other)).chain(own);
-    desk::put_copies(&mut plan, snapshot, stay);
-    plan.reply.context = recall::at_start(&source, &live, snapshot, context);
+    desk::put_copies(&mut plan, snapshot, stay.clone());
+    let stuck = witness.look(&stay.collect::<Vec<_>>(), context);
+    witness.put(&mut plan);
+    plan.reply.context = recall::at_start(&source, &live, snapshot, &stuck, context);
     plan
 }
 
 /// The session's client was killed and it goes on in another one: nothing of the old one runs any
 /// more, and the time in between does not count.
-fn begin_again(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot, context: &Context) {
+fn begin_again(plan: &mut Plan, live: &mut Live, witness: &mut Witness, context: &Context) {
     let end = time::parse(&live.last_seen).unwrap_or(context.now);
-    for result in close::end_agents(live, snapshot, end) {
+    for result in close::end_agents(live, witness, end) {
         plan.put(Doc::result(&result.agent_id), &result);
     }
     let minutes = time::seconds_between(&live.started, &live.last_seen).unwrap_or(0) / 60;
@@ -128,12 +135,22 @@ fn abandoned<'a>(event: &Event, snapshot: &'a Snapshot, context: &Context) -> Ve
 
 /// Which session this one goes on from. A compaction and a resume keep the id.
 fn lineage(source: &str, snapshot: &Snapshot, live: &Live) -> Option<Lineage> {
-    let parent = match source {
-        "clear" => snapshot.cleared.as_ref()?.by(&live.client)?.session_id.clone(),
-        "fork" => snapshot.fork_parent.clone()?,
-        _ => return None,
-    };
+    let parent = parent_by(source, snapshot, &live.client)?;
     (parent != live.session_id).then(|| Lineage::new(parent, source))
+}
+
+fn parent_by(source: &str, snapshot: &Snapshot, client: &Client) -> Option<String> {
+    match source {
+        "clear" => Some(snapshot.cleared.as_ref()?.by(client)?.session_id.clone()),
+        "fork" => snapshot.fork_parent.clone(),
+        _ => None,
+    }
+}
+
+/// The same before the session's record knows.
+pub fn parent(event: &Event, snapshot: &Snapshot) -> Option<String> {
+    let parent = parent_by(&desk::source(event), snapshot, &snapshot.client);
+    parent.or_else(|| snapshot.fork_parent.clone())
 }
 
 pub fn fork_parent(event: &Event) -> Option<Ask> {

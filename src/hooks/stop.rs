@@ -10,9 +10,10 @@ use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
 use super::stop_failure::API;
+use super::witness::{self, Witness};
 use super::{desk, drive, subagent_stop, synthesis};
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     if event.agent_id.is_some() {
         return Vec::new();
     }
@@ -20,6 +21,9 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     asks.extend(drive::asks(event, snapshot));
     if let Some(live) = snapshot.own(event) {
         let missing = missing(event, live);
+        let touched =
+            live.agents.iter().filter(|agent| agent.task.is_none() || missing.contains(&agent.id));
+        asks.extend(witness::asks(touched, context));
         if !missing.is_empty() {
             asks.extend(synthesis::asks(Some(live), snapshot));
             for id in missing {
@@ -43,11 +47,15 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let mut live = desk::take(event, snapshot, context);
     desk::seen(&mut live, context);
     name_tasks(event, &mut live, context);
+    let mut witness = Witness::new(snapshot);
+    witness.know(&live.agents);
     let ended = end_missing(event, &mut live, snapshot, context);
     if !ended.is_empty() {
         plan.outcome = format!("the turn is over, {} had gone", plural(ended.len(), "agent"));
         subagent_stop::end(&mut plan, &mut live, &ended, snapshot, context);
+        ended.iter().for_each(|result| witness.end(result, None));
     }
+    witness.put(&mut plan);
     if let Some(errors) = &snapshot.errors {
         let targets = api_failures(&live);
         if !targets.is_empty() {

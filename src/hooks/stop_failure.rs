@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::snapshot::{Ask, COPIES, Context, Snapshot};
 
 use super::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
+use super::witness::{self, Witness};
 use super::{desk, subagent_stop, synthesis};
 
 const LONGEST_NAME: usize = 80;
@@ -18,7 +19,7 @@ const LONGEST_NAME: usize = 80;
 /// The tool's name for failures of the API itself; a turn that ends well recovers them.
 pub const API: &str = "API";
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Live];
     match &event.agent_id {
         None => {
@@ -29,6 +30,8 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
             asks.extend(COPIES);
             asks.extend(synthesis::asks(snapshot.own(event), snapshot));
             asks.extend(subagent_stop::side_file_of(event, id));
+            let agent = snapshot.own(event).and_then(|live| live.agent(id));
+            asks.extend(witness::asks(agent, context));
         }
         Some(_) => {}
     }
@@ -80,7 +83,11 @@ fn agent_failed(event: &Event, id: &str, snapshot: &Snapshot, context: &Context)
     let mut agent = live.take_agent(id).unwrap_or_default();
     subagent_stop::identify(&mut agent, snapshot, context);
     let result = AgentResult::of(agent, FAILED, context.now);
+    let message = event.text("last_assistant_message").map(|text| context.redact.text(&text));
+    let mut witness = Witness::new(snapshot);
+    witness.end(&result, message.as_deref());
     subagent_stop::end(&mut plan, &mut live, &[result], snapshot, context);
+    witness.put(&mut plan);
     desk::put(&mut plan, snapshot, &live);
     plan
 }

@@ -8,15 +8,17 @@ use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 
 use super::desk;
+use super::witness::{self, Witness};
 
 const REQUEST: &str = "When you report, end with a fenced JSON block: {\"findings\": [{\"severity\": \"S0|S1|S2|S3\", \
 \"category\": \"security|quality|testing|performance|accessibility|general\", \"title\": \"…\", \"details\": \"…\", \
 \"recommendation\": \"…\", \"file\": \"…\", \"line\": 1}], \"recommendations\": [\"…\"], \"files_analyzed\": [\"…\"]}. \
 An empty findings list is a good answer.";
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.extend(event.agent_id.clone().map(Ask::Result));
+    asks.extend(witness::asks_here(context));
     asks
 }
 
@@ -24,6 +26,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     let id = event.agent_id.clone().unwrap_or_default();
     let mut live = desk::take(event, snapshot, context);
     let mut plan = Plan::because(format!("agent {id} runs"));
+    let mut witness = Witness::new(snapshot);
     if live.agent(&id).is_some() {
         plan.outcome = format!("agent {id} runs already");
     } else {
@@ -35,12 +38,16 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             }
             None => live.agents_spawned += 1,
         }
-        let agent = agent(event, id, &live, earlier, context);
+        let mut agent = agent(event, id, &live, earlier, context);
+        agent.branch = witness::folder(snapshot);
+        witness.start(&agent);
+        agent.nudge_count = witness.nudges(&agent);
         live.calls.retain(|call| call.agent_id != Some(agent.id.clone()));
         live.add_agent(agent);
         desk::seen(&mut live, context);
     }
     desk::put(&mut plan, snapshot, &live);
+    witness.put(&mut plan);
     if context.settings.request_findings {
         plan.reply.context = Some(REQUEST.to_owned());
     }

@@ -10,9 +10,10 @@ use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 
+use super::witness::{self, Witness};
 use super::{at_task, desk, drive, subagent_start, synthesis};
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
+pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Live];
     asks.extend(event.agent_id.clone().map(Ask::Result));
     if !snapshot.has(&Ask::Live) || reason_to_skip(event, snapshot).is_some() {
@@ -20,12 +21,16 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
     }
     asks.extend(desk::asks_with_copies(event, snapshot));
     asks.extend(synthesis::asks(snapshot.own(event), snapshot));
-    asks.extend(drive::asks_for_items(snapshot));
+    asks.extend(drive::queue::asks_for_items(snapshot));
     asks.extend(at_task::asks_at_end(event, snapshot));
     if let Some(agent_id) = event.agent_id.clone() {
         asks.extend(side_file_of(event, &agent_id));
         let path = event.text("agent_transcript_path").map(Into::into);
         asks.extend(path.map(|path| Ask::AgentWork { agent_id, path }));
+    }
+    match running(event, snapshot) {
+        Some(agent) => asks.extend(witness::asks([agent], context)),
+        None => asks.extend(witness::asks_here(context)),
     }
     asks
 }
@@ -42,7 +47,8 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         // killed, the next Stop sees by the result whether it happened.
         live.agents_spawned += 1;
         let agent = subagent_start::agent(event, id.clone(), &live, None, context);
-        live.add_agent(Agent { status: ENDING.into(), ..agent });
+        let branch = witness::folder(snapshot);
+        live.add_agent(Agent { status: ENDING.into(), branch, ..agent });
         plan.put(Doc::live(&live.session_id), &live);
     }
     at_task::end(&mut plan, event, snapshot, context);
@@ -54,7 +60,11 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         plural(result.findings.len(), "finding")
     );
     desk::seen(&mut live, context);
+    let words = event.text("last_assistant_message").map(|words| context.redact.text(&words));
+    let mut witness = Witness::new(snapshot);
+    witness.end(&result, words.as_deref());
     end(&mut plan, &mut live, &[result], snapshot, context);
+    witness.put(&mut plan);
     desk::put(&mut plan, snapshot, &live);
     plan
 }
@@ -86,8 +96,13 @@ fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], snapshot: &Sna
     let urgent = findings.filter(|finding| matches!(finding.severity.as_str(), "S0" | "S1"));
     let added = urgent.filter(|finding| queue.add_finding(finding, &live.session_id)).count();
     if added > 0 {
-        drive::put_items(plan, &queue, snapshot);
+        drive::queue::put_items(plan, &queue, snapshot);
     }
+}
+
+/// The agent of this event, if the books have it as running.
+fn running<'a>(event: &Event, snapshot: &'a Snapshot) -> Option<&'a Agent> {
+    snapshot.own(event)?.agent(event.agent_id.as_deref()?)
 }
 
 /// Whether the books have this agent as running.

@@ -1,6 +1,7 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
 use crate::books::live::Lineage;
+use crate::books::saved::{IDLE, Workflow};
 use crate::event::Event;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Context, Snapshot};
@@ -18,6 +19,8 @@ pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
             asks.extend(session_start::fork_parent(event));
         }
     }
+    let drives = snapshot.own(event).is_some_and(|live| live.loop_task.is_some());
+    asks.extend((snapshot.has(&Ask::Live) && !drives).then_some(Ask::Iterative));
     asks
 }
 
@@ -41,11 +44,22 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         live.task = Some(context.task(&prompt));
         if let Some(command) = slash_command(&prompt) {
             live.add_command(command, event.prompt_id(), false);
+            let args = prompt.get(command.len() + 1..).unwrap_or_default();
+            live.workflow = Some(Workflow::of(command, args, &context.redact));
             plan.outcome = format!("a prompt: /{command}");
+        } else if let Some(workflow) = &mut live.workflow {
+            workflow.phase = Some(IDLE.into());
         }
     }
-    drive::adopt(&mut plan, &mut live, snapshot);
+    let took = drive::adopt(&mut plan, &mut live, snapshot) == Some(drive::Name::Autonomous);
+    let approved = match is_machine_made(&prompt) {
+        true => None,
+        false => drive::autonomous::hear(&mut plan, &live, snapshot, &prompt, took, context),
+    };
     desk::put(&mut plan, snapshot, &live);
+    if let Some(approved) = approved {
+        approved.put(&mut plan);
+    }
     plan
 }
 

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::books::active::Active;
+use crate::books::agent_book::AgentBook;
 use crate::books::backup::Backup;
+use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
 use crate::books::execute;
 use crate::books::executions::Executions;
+use crate::books::iterative::Task;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::notices::Notices;
 use crate::books::queue::Queue;
@@ -65,6 +68,9 @@ fn read(schema: &str, path: &str, bytes: &[u8]) -> std::result::Result<(), Strin
         ("metrics-entry", _) => json::<Entry>(bytes).map(drop),
         ("work-queue", _) => json::<Queue>(bytes).map(drop),
         ("backup", _) => json::<Backup>(bytes).map(drop),
+        ("branch-state", _) => json::<BranchState>(bytes).map(drop),
+        ("branch-agents", _) => AgentBook::parse(bytes).map(drop),
+        ("iterative", _) => json::<Task>(bytes).map(drop),
         ("notices", _) => json::<Notices>(bytes).map(drop),
         ("execute-state", _) => execute::parse(bytes).map(drop),
         ("executions", _) => json::<Executions>(bytes).map(drop),

@@ -11,12 +11,16 @@ use std::path::Path;
 
 pub use repair::repair;
 
+use crate::books::autonomous;
 use crate::books::execute;
 use crate::books::executions::Executions;
 use crate::error::{Error, Result};
 use crate::facts::files;
+use crate::json::Object;
 use crate::schema::checker::Fault;
 use crate::store::is_newer;
+use crate::store::layout::BRANCHES;
+use crate::store::layout::Doc;
 use crate::store::view::{Is, View};
 use document::Documents;
 use place::Place;
@@ -32,7 +36,7 @@ pub struct Report {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Below `.claude/state`; the settings have a name of their own.
+    /// Below `.claude/state`; what is beside that begins with `.claude/`.
     pub file: String,
     /// In files that have one document on each line.
     pub line: Option<usize>,
@@ -50,29 +54,28 @@ pub struct Note {
 /// The settings are beside the state, and belong to the user.
 pub const SETTINGS: &str = ".claude/hookkeeper.json";
 
+/// How the paths of what is beside the state begin.
+pub const BESIDE: &str = ".claude/";
+
 /// Everything that is wrong with the books. Nothing is changed and no lock is needed.
 pub fn problems(view: &View) -> Result<Report> {
     let documents = Documents::new()?;
     let mut report = Report::default();
     report.add(&documents, SETTINGS, &Place::Document("settings"), view.settings_bytes());
+    report.autonomous(&documents, view.read_beside(&Doc::Autonomous.file()));
     for found in view.everything(place::is_room)? {
-        let path = &found.path;
-        match (place::of(path), &found.is) {
-            (_, Is::OutOfReach(cause)) => {
-                report.broken_file(path, &format!("{UNREADABLE}: {cause}"));
-            }
-            (Place::Beside, _) => {}
-            (_, Is::File) if place::is_room(path) => {
-                report.broken_file(path, "must be a folder");
-            }
-            (Place::Foreign, _) => report.note(path, "is no document of HookKeeper"),
-            (Place::Left, _) => {
-                report
-                    .note(path, "was left by a process that was killed; the next event removes it");
-            }
-            (_, Is::Folder) => report.broken_file(path, "is a folder, must be a file"),
-            (place, Is::File) => report.add(&documents, path, &place, view.read(path)),
-        }
+        let (place, is_room) = (place::of(&found.path), place::is_room(&found.path));
+        report.look(&documents, &found.path, place, &found.is, is_room, || view.read(&found.path));
+    }
+    for found in view.everything_in(BRANCHES, place::is_room_beside)? {
+        let path = format!("{BESIDE}{}", found.path);
+        let is_room = found.path == BRANCHES || place::is_room_beside(&found.path);
+        let is_room = is_room && place::beside(&found.path) == Place::Foreign;
+        let read = || view.read_beside(&found.path);
+        report.look(&documents, &path, place::beside(&found.path), &found.is, is_room, read);
+    }
+    for (path, read) in view.task_states()? {
+        report.add(&documents, &path, &Place::Document("iterative"), read);
     }
     report.add_executions(&documents, view);
     Ok(report)
@@ -82,6 +85,48 @@ impl Report {
     /// Files that have a problem.
     pub fn broken(&self) -> BTreeSet<&str> {
         self.problems.iter().map(|problem| problem.file.as_str()).collect()
+    }
+
+    /// Takes what was found at a path.
+    fn look(
+        &mut self,
+        documents: &Documents,
+        path: &str,
+        place: Place,
+        is: &Is,
+        is_room: bool,
+        read: impl FnOnce() -> Result<Option<Vec<u8>>>,
+    ) {
+        match (place, is) {
+            (_, Is::OutOfReach(cause)) => {
+                self.broken_file(path, &format!("{UNREADABLE}: {cause}"));
+            }
+            (Place::Beside, _) => {}
+            (_, Is::File) if is_room => self.broken_file(path, "must be a folder"),
+            (Place::Foreign, _) => self.note(path, "is no document of HookKeeper"),
+            (Place::Left, _) => {
+                self.note(path, "was left by a process that was killed; the next event removes it");
+            }
+            (_, Is::Folder) => self.broken_file(path, "is a folder, must be a file"),
+            (place, Is::File) => self.add(documents, path, &place, read()),
+        }
+    }
+
+    /// A file that other tools use too, in other formats.
+    fn autonomous(&mut self, documents: &Documents, read: Result<Option<Vec<u8>>>) {
+        let path = Doc::Autonomous.path();
+        let fields = read.as_ref().ok().and_then(|bytes| Object::parse(bytes.as_deref()?).ok());
+        let whose = fields.map(|fields| {
+            let ours = fields.raw("feature").is_some() && fields.raw("phase").is_some();
+            (ours, fields.float("version").unwrap_or(1.0))
+        });
+        match whose {
+            Some((false, _)) => self.note(&path, "belongs to another tool; it is left alone"),
+            Some((_, version)) if version < autonomous::VERSION as f64 => {
+                self.note(&path, "is of an older version; the next change of the loop renews it");
+            }
+            _ => self.add(documents, &path, &Place::Document(AUTONOMOUS), read),
+        }
     }
 
     fn add(
@@ -105,7 +150,7 @@ impl Report {
         };
         self.documents += 1;
         match place {
-            Place::Document(_) if is_newer(&bytes) => {
+            Place::Document(schema) if is_newer(&bytes, known_version(schema)) => {
                 self.note(path, "was written by a newer version; it is left alone");
             }
             Place::Document(schema) => {
@@ -152,6 +197,12 @@ impl Report {
     fn note(&mut self, file: &str, message: &str) {
         self.notes.push(Note { file: file.to_owned(), message: message.to_owned() });
     }
+}
+
+const AUTONOMOUS: &str = "autonomous-loop";
+
+fn known_version(schema: &str) -> u64 {
+    if schema == AUTONOMOUS { Doc::Autonomous.version() } else { 1 }
 }
 
 /// How the problem of a file begins that the system does not let us read.

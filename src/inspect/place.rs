@@ -1,4 +1,6 @@
-//! Which file below `.claude/state` is what, by its path.
+//! Which file below `.claude/state` is what, by its path; and which of those beside it.
+
+use crate::store::layout::{BRANCH_AGENTS, BRANCH_STATE, BRANCHES};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
@@ -35,6 +37,7 @@ pub fn of(path: &str) -> Place {
         ["agents", "synthesis", name] => json(name, "synthesis"),
         ["errors", "classified.json"] => Place::Document("errors"),
         ["loop", "work_queue.json"] => Place::Document("work-queue"),
+        ["loop", "autonomous.json"] => Place::Document("autonomous-watch"),
         ["loop", "LOOP_STATE.md"] => Place::Beside,
         ["compaction", name] if name.starts_with("backup_") => json(name, "backup"),
         ["log", "hooks.jsonl" | "hooks.1.jsonl"] => Place::Lines("log"),
@@ -47,6 +50,24 @@ pub fn of(path: &str) -> Place {
         ["settings", _] => Place::Beside,
         _ => Place::Foreign,
     }
+}
+
+/// The same for what is beside the state, by its path below `.claude`.
+pub fn beside(path: &str) -> Place {
+    let segments: Vec<&str> = path.split('/').collect();
+    match segments.as_slice() {
+        [BRANCHES, ".gitignore"] => Place::Beside,
+        [BRANCHES, _, BRANCH_STATE] => Place::Document("branch-state"),
+        [BRANCHES, _, BRANCH_AGENTS] => Place::Document("branch-agents"),
+        [BRANCHES, _, "handoffs", name] if name.ends_with(".md") => Place::Beside,
+        _ => Place::Foreign,
+    }
+}
+
+/// Folders beside the state that documents are in.
+pub fn is_room_beside(path: &str) -> bool {
+    let segments: Vec<&str> = path.split('/').collect();
+    matches!(segments.as_slice(), [BRANCHES, _] | [BRANCHES, _, "handoffs"])
 }
 
 /// Folders that documents are in.
@@ -85,6 +106,7 @@ mod tests {
             Doc::parked("s"),
             Doc::Errors,
             Doc::Queue,
+            Doc::Watched,
             Doc::LoopState,
             Doc::Backup("backup_1.json".into()),
             Doc::Notices,
@@ -93,6 +115,13 @@ mod tests {
             let room = doc.room().segments().join("/");
             assert!(room.is_empty() || is_room(&room), "{room}");
         }
+        let key = crate::id::BranchKey::of("feat/login");
+        for doc in [Doc::Branch(key.clone()), Doc::BranchAgents(key)] {
+            assert!(matches!(beside(&doc.name()), Place::Document(_)), "{}", doc.name());
+            assert!(is_room_beside(&doc.room().segments().join("/")));
+        }
+        assert_eq!(beside("branches/feat-login/handoffs/task-2026-01-29-2.md"), Place::Beside);
+        assert_eq!(beside("branches/notes.txt"), Place::Foreign);
         assert_eq!(of("agents/results-archive/s/synthesis.json"), Place::Document("synthesis"));
         assert_eq!(of("session/live/notes.txt"), Place::Foreign);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::document::Documents;
 use super::place::{self, Place};
-use super::{Note, Report, SETTINGS, UNREADABLE, lines, problems};
+use super::{BESIDE, Note, Report, SETTINGS, UNREADABLE, lines, problems};
 use crate::books::metrics::Metrics;
 use crate::books::plural;
 use crate::error::Result;
@@ -15,6 +15,8 @@ use crate::plan::Plan;
 use crate::process::Process;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+use crate::store::iterative::task_of;
+use crate::store::layout::Part;
 use crate::store::view::View;
 
 /// What a repair found, did and left.
@@ -62,6 +64,14 @@ fn is_out_of_reach(report: &Report, file: &str) -> bool {
 
 /// Keeps what is good of a file that is a list of documents; moves any other file away.
 fn mend(store: &mut Store, view: &View, documents: &Documents, file: &str) -> Result<String> {
+    if let Some(slug) = task_of(file) {
+        let aside = store.set_task_aside(&slug, Part::State)?.unwrap_or_default();
+        let name = aside.strip_prefix(".claude/state/").unwrap_or(&aside);
+        return Ok(format!("moved to {name}; `hookkeeper iterative rebuild {slug}` makes it anew"));
+    }
+    if let Some(path) = file.strip_prefix(BESIDE) {
+        return Ok(format!("moved to quarantine/{}", store.put_beside_in_quarantine(path)?));
+    }
     let bytes = view.read(file).ok().flatten().unwrap_or_default();
     let kept = match place::of(file) {
         Place::Lines(schema) => Some(good_lines(documents, schema, file, &bytes)),

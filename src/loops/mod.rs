@@ -3,8 +3,10 @@
 //! Each loop says at a Stop what it wants ([`Say`]); the [`governor`] decides. Everything here is
 //! pure: documents in, documents out.
 
+pub mod autonomous;
 pub mod branch;
 pub mod governor;
+pub mod iterative;
 pub mod promise;
 pub mod queue;
 pub mod render;

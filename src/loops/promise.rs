@@ -1,27 +1,31 @@
 //! The promise that ends a loop: `<promise>TEXT</promise>` in the model's last message, outside
 //! code spans and fences. Bare words never count: the model quotes them when it explains the loop.
 
-const OPEN: &str = "<promise>";
-const CLOSE: &str = "</promise>";
-
 /// Whether a message makes this promise. Blanks are collapsed on both sides.
 pub fn is_made(message: &str, promise: &str) -> bool {
     let wanted = collapsed(promise);
     if wanted.is_empty() {
         return false;
     }
+    said(message, "promise").contains(&wanted)
+}
+
+/// What a message says between these tags, outside code spans and fences, blanks collapsed.
+pub fn said(message: &str, tag: &str) -> Vec<String> {
+    let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+    let mut found = Vec::new();
+    if !message.contains(&open) {
+        return found;
+    }
     let text = without_spans(&without_fences(message));
     let mut rest = text.as_str();
-    while let Some((_, after)) = rest.split_once(OPEN) {
-        let Some((said, behind)) = after.split_once(CLOSE) else { return false };
+    while let Some((_, after)) = rest.split_once(&open) {
+        let Some((inner, behind)) = after.split_once(&close) else { break };
         // `<promise> … <promise>X</promise>`: the inner one is the promise.
-        let said = said.rsplit(OPEN).next().unwrap_or(said);
-        if collapsed(said) == wanted {
-            return true;
-        }
+        found.push(collapsed(inner.rsplit(&open).next().unwrap_or(inner)));
         rest = behind;
     }
-    false
+    found
 }
 
 fn collapsed(text: &str) -> String {

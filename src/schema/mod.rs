@@ -32,7 +32,7 @@ macro_rules! schema {
     };
 }
 
-pub static ALL: [Schema; 19] = [
+pub static ALL: [Schema; 23] = [
     schema!("live", "state/session/live/{session-id}.json", "the record of a live session"),
     schema!("current", "state/session/current.json", "the live session that started last"),
     schema!("active", "state/agents/active.json", "the running agents of all live sessions"),
@@ -47,7 +47,11 @@ pub static ALL: [Schema; 19] = [
     ),
     schema!("work-queue", "state/loop/work_queue.json", "prioritised work items"),
     schema!("backup", "state/compaction/backup_{time}.json", "what must survive a compaction"),
+    schema!("autonomous-loop", "autonomous-loop.json", "a feature on its way through the phases"),
+    schema!("autonomous-watch", "state/loop/autonomous.json", "the same, as we saw it last"),
     schema!("branch-state", "branches/{branch}/state.json", "what belongs to a branch"),
+    schema!("branch-agents", "branches/{branch}/agents.json", "the agents of a branch"),
+    schema!("iterative", "iterative/{slug}/state.json", "a task in units, and where it stands"),
     schema!(
         "execute-state",
         "{tasks-path}/execute-state.json",

@@ -190,6 +190,15 @@ impl Dir {
         Ok(u64::try_from(stat.st_size).unwrap_or(0) + bytes.len() as u64)
     }
 
+    /// Waits until what was added to a file is on the disk.
+    pub fn sync_file(&self, name: &str) -> Result<()> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let synced = self
+            .open_file(name, flags)
+            .and_then(|file| retry_on_intr(|| rustix::fs::fdatasync(&file)));
+        synced.map_err(|error| Error::io("sync", &self.path_of(name), error))
+    }
+
     /// The lock file, opened for reading and writing; made by whoever comes first.
     pub fn open_lock(&self, name: &str) -> Result<Option<File>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -89,25 +89,6 @@ pub fn repository(common: &Path) -> Result<Lock> {
     take(&Dir::open(common)?, "hookkeeper-execute.lock", GIT_PATIENCE)
 }
 
-/// Adds lines to the repository's own list of what is not to be tracked.
-pub fn exclude(common: &Path, lines: &[String]) -> Result<()> {
-    let info = Dir::open(common)?.make_usual("info")?;
-    let have = info.read("exclude")?.unwrap_or_default();
-    let have = String::from_utf8_lossy(&have);
-    let mut new = String::new();
-    for line in lines.iter().filter(|line| !have.lines().any(|have| have.trim() == **line)) {
-        if new.is_empty() && !have.is_empty() && !have.ends_with('\n') {
-            new.push('\n');
-        }
-        new.push_str(line);
-        new.push('\n');
-    }
-    if new.is_empty() {
-        return Ok(());
-    }
-    info.append("exclude", new.as_bytes()).map(|_| ())
-}
-
 /// Removes a lock file that a killed git left, if it is not older than what was begun then.
 pub fn remove_stale_lock(path: &Path, since: i64) -> Result<()> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))

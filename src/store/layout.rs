@@ -1,12 +1,23 @@
 //! Where every document is: its room below `.claude`, its file name, how it is kept.
 
-use crate::id::{BranchKey, FileStem};
+use crate::books::autonomous;
+use crate::id::{BranchKey, FileStem, TaskSlug};
+
+/// What belongs to branches, below `.claude`.
+pub const BRANCHES: &str = "branches";
+pub const BRANCH_STATE: &str = "state.json";
+pub const BRANCH_AGENTS: &str = "agents.json";
 
 /// Directories of ours, as path segments below `.claude`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Room {
+    /// `.claude` itself.
+    Claude,
     /// What belongs to a branch, beside `.claude/state`.
     Branch(BranchKey),
+    Handoffs(BranchKey),
+    /// An iterative task, beside `.claude/state` too.
+    Iterative(TaskSlug),
     State,
     Session,
     Live,
@@ -26,14 +37,16 @@ pub enum Room {
 impl Room {
     /// Whether it is below `.claude` itself, not below `.claude/state`.
     pub fn is_beside_state(&self) -> bool {
-        matches!(self, Self::Branch(_))
+        matches!(self, Self::Claude | Self::Branch(_) | Self::Handoffs(_) | Self::Iterative(_))
     }
 
     /// Below `.claude/state`, or `.claude`.
     pub fn segments(&self) -> Vec<&str> {
         let fixed: &[&str] = match self {
-            Self::Branch(key) => return vec!["branches", key.as_str()],
-            Self::State => &[],
+            Self::Branch(key) => return vec![BRANCHES, key.as_str()],
+            Self::Handoffs(key) => return vec![BRANCHES, key.as_str(), "handoffs"],
+            Self::Iterative(slug) => return vec!["iterative", slug.as_str()],
+            Self::Claude | Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],
             Self::Agents => &["agents"],
@@ -70,7 +83,38 @@ pub enum Doc {
     LoopState,
     Backup(String),
     Notices,
+    Autonomous,
+    /// The same, as we saw it last.
+    Watched,
     Branch(BranchKey),
+    BranchAgents(BranchKey),
+    Iterative(TaskSlug, Part),
+}
+
+/// The documents of an iterative task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    State,
+    Brief,
+    Tasks,
+    Plan,
+    Context,
+    Progress,
+    Guardrails,
+}
+
+impl Part {
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::State => "state.json",
+            Self::Brief => "brief.md",
+            Self::Tasks => "tasks.md",
+            Self::Plan => "plan.md",
+            Self::Context => "context.md",
+            Self::Progress => "progress.md",
+            Self::Guardrails => "guardrails.md",
+        }
+    }
 }
 
 impl Doc {
@@ -94,10 +138,12 @@ impl Doc {
             Self::Result(_) | Self::Synthesis => Room::Results,
             Self::Parked(_) => Room::Parked,
             Self::Errors => Room::Errors,
-            Self::Queue | Self::LoopState => Room::Loop,
+            Self::Queue | Self::LoopState | Self::Watched => Room::Loop,
             Self::Backup(_) => Room::Compaction,
             Self::Notices | Self::Executions => Room::State,
-            Self::Branch(key) => Room::Branch(key.clone()),
+            Self::Autonomous => Room::Claude,
+            Self::Branch(key) | Self::BranchAgents(key) => Room::Branch(key.clone()),
+            Self::Iterative(slug, _) => Room::Iterative(slug.clone()),
         }
     }
 
@@ -116,7 +162,11 @@ impl Doc {
             Self::LoopState => "LOOP_STATE.md".into(),
             Self::Backup(file) => file.clone(),
             Self::Notices => "notices.json".into(),
-            Self::Branch(_) => "state.json".into(),
+            Self::Autonomous => "autonomous-loop.json".into(),
+            Self::Watched => "autonomous.json".into(),
+            Self::Branch(_) => BRANCH_STATE.into(),
+            Self::BranchAgents(_) => BRANCH_AGENTS.into(),
+            Self::Iterative(_, part) => part.file().into(),
         }
     }
 
@@ -139,17 +189,32 @@ impl Doc {
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Metrics | Self::MetricsArchive | Self::Backup(_) => true,
-            Self::Queue | Self::Branch(_) => true,
+            Self::Queue | Self::Autonomous | Self::Branch(_) | Self::Iterative(..) => true,
             // It is rendered from the queue.
             Self::LoopState => false,
+            // It outlives sessions, but two syncs for every agent would cost more than all the rest.
+            Self::BranchAgents(_) => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
-            Self::Errors | Self::Notices | Self::Executions => false,
+            Self::Errors | Self::Notices | Self::Watched | Self::Executions => false,
         }
+    }
+
+    /// The version of its format that this program knows.
+    pub fn version(&self) -> u64 {
+        if *self == Self::Autonomous { autonomous::VERSION } else { 1 }
     }
 
     /// Documents that models write too, not atomically: never moved away by a hook.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Queue | Self::LoopState | Self::Branch(_))
+        matches!(
+            self,
+            Self::Queue
+                | Self::LoopState
+                | Self::Autonomous
+                | Self::Branch(_)
+                | Self::BranchAgents(_)
+                | Self::Iterative(..)
+        )
     }
 }

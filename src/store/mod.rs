@@ -20,9 +20,12 @@
 //! 7. **Log** one line, let go of the lock by exiting.
 
 mod archive;
+pub mod branches;
 pub mod dir;
+pub mod exclude;
 pub mod execution;
 pub mod home;
+pub mod iterative;
 pub mod layout;
 pub mod lock;
 pub mod log;
@@ -42,7 +45,6 @@ use std::path::Path;
 
 use crate::books::settings::{Durability, Settings};
 use crate::error::{Error, Result};
-use crate::id::BranchKey;
 use crate::json::Object;
 use crate::plan::Change;
 use crate::time::Time;
@@ -123,7 +125,7 @@ impl Store {
             return Ok(None);
         }
         let Some(bytes) = self.room(doc.room())?.read(&doc.file())? else { return Ok(None) };
-        let newer = is_newer(&bytes);
+        let newer = is_newer(&bytes, doc.version());
         match parse(&bytes) {
             Ok(document) => {
                 if newer {
@@ -145,28 +147,6 @@ impl Store {
                 Ok(None)
             }
         }
-    }
-
-    /// A file of another system in `.claude`, if it can be read.
-    pub fn beside_state(&self, name: &str) -> Option<Vec<u8>> {
-        self.claude.read(name).ok().flatten()
-    }
-
-    pub fn has_branches(&self) -> Result<bool> {
-        Ok(self.claude.sub("branches")?.is_some())
-    }
-
-    /// The folder of a branch: its own name, or, where another branch has it, one with a digest.
-    pub fn branch_key(&mut self, branch: &str) -> Result<BranchKey> {
-        let key = BranchKey::of(branch);
-        if !self.find_room(Room::Branch(key.clone()))? {
-            return Ok(key);
-        }
-        let bytes = self.room(Room::Branch(key.clone()))?.read("state.json")?.unwrap_or_default();
-        let owner = Object::parse(&bytes).ok().and_then(|state| state.text("branch"));
-        // The seed's own files may have the folder's name there.
-        let own = owner.is_none_or(|owner| owner == branch || owner == key.as_str());
-        Ok(if own { key } else { BranchKey::beside(branch) })
     }
 
     /// Our own settings as they are; `None` if there are none.
@@ -198,6 +178,7 @@ impl Store {
             match change {
                 Change::Put(doc, bytes) => self.put(doc, bytes)?,
                 Change::Remove(doc) => self.remove(doc)?,
+                Change::Append(doc, text) => self.append(doc, text)?,
                 Change::Archive(lines) => self.archive_metrics(lines)?,
                 Change::RestoreResults { session_id } => self.restore_results(session_id)?,
                 Change::ArchiveResults { session_id, alone } => {
@@ -263,7 +244,8 @@ impl Store {
         Ok(())
     }
 
-    fn freeze(&mut self, doc: &Doc, why: &str) {
+    /// A document that must stay as it is, and why; who uses the client is told once.
+    pub fn freeze(&mut self, doc: &Doc, why: &str) {
         let name = doc.name();
         let text = format!("HookKeeper: {} {why}.", doc.path());
         self.remarks.push((format!("frozen/{name}/{why}"), text));
@@ -282,7 +264,9 @@ impl Store {
 
     /// Opens a room, once; whether it exists.
     fn find_room(&mut self, room: Room) -> Result<bool> {
-        if room == Room::State || self.rooms.iter().any(|(have, _)| *have == room) {
+        if matches!(room, Room::State | Room::Claude)
+            || self.rooms.iter().any(|(have, _)| *have == room)
+        {
             return Ok(true);
         }
         let base = if room.is_beside_state() { &self.claude } else { &self.state };
@@ -318,6 +302,7 @@ impl Store {
         let found = self.rooms.iter().find(|(have, _)| *have == room).map(|(_, dir)| dir);
         match (room, found) {
             (Room::State, _) => Ok(&self.state),
+            (Room::Claude, _) => Ok(&self.claude),
             (_, Some(dir)) => Ok(dir),
             (_, None) => Err(Error::io("open", self.state.path(), io::ErrorKind::NotFound)),
         }
@@ -330,13 +315,14 @@ fn sweep(state: &Dir) -> Result<()> {
     state.remove(NEW).or_else(|_| state.remove_empty(NEW))
 }
 
-/// A document from a later version of the format: `version` above 1, `hooks_version` above 3.0.
-pub fn is_newer(bytes: &[u8]) -> bool {
+/// A document from a later version of the format: `version` above the one we know, `hooks_version`
+/// above 3.0.
+pub fn is_newer(bytes: &[u8], known: u64) -> bool {
     if memchr::memmem::find(bytes, b"version\"").is_none() {
         return false;
     }
     let Ok(document) = Object::parse(bytes) else { return false };
     let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
-    document.float("version").is_some_and(|version| version > 1.0)
+    document.float("version").is_some_and(|version| version > known as f64)
         || hooks.is_some_and(|version| version > 3.0)
 }

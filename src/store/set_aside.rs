@@ -30,12 +30,24 @@ impl Store {
         // The folders that we held open are elsewhere now.
         self.rooms.clear();
         self.loaded.clear();
-        let names = room.names()?;
-        for old in names.iter().take(names.len().saturating_sub(KEPT)) {
-            room.remove_tree(old)?;
-        }
+        thin_out(&room)?;
         Ok(to.path().to_owned())
     }
+
+    /// Copies a document away that is in `.claude` itself.
+    pub fn keep_beside(&self, name: &str) -> Result<()> {
+        let room = self.state.make(ROOM)?;
+        self.claude.copy_item(name, &room.make(&time::stamp(self.now))?)?;
+        thin_out(&room)
+    }
+}
+
+fn thin_out(room: &Dir) -> Result<()> {
+    let names = room.names()?;
+    for old in names.iter().take(names.len().saturating_sub(KEPT)) {
+        room.remove_tree(old)?;
+    }
+    Ok(())
 }
 
 fn copy_path(from: &Dir, path: &str, to: &Dir) -> Result<()> {

@@ -5,18 +5,22 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
+use crate::books::agent_book::AgentBook;
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::live::Live;
 use crate::books::metrics::Metrics;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
+use crate::id::BranchKey;
 use crate::json::Object;
 use crate::store::dir::Dir;
+use crate::store::layout::{BRANCH_AGENTS, BRANCHES, Doc, Room};
 use crate::store::log::{self, Past};
 
 pub struct View {
-    claude: Dir,
+    pub(super) claude: Dir,
     state: Dir,
 }
 
@@ -65,6 +69,29 @@ impl View {
         }
     }
 
+    /// The same for a path below `.claude`.
+    pub fn look_beside<T>(
+        &self,
+        path: &str,
+        parse: impl FnOnce(&[u8]) -> std::result::Result<T, String>,
+    ) -> Read<T> {
+        match self.read_beside(path) {
+            Ok(None) => Read::None,
+            Ok(Some(bytes)) => parse(&bytes).map_or(Read::Bad, Read::Good),
+            Err(_) => Read::Bad,
+        }
+    }
+
+    /// The hand-offs of a branch by their names, the oldest first.
+    pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
+        let room = Room::Handoffs(key.clone()).segments().join("/");
+        let Ok(Some(dir)) = self.claude.below(&room) else { return Vec::new() };
+        let mut names = dir.names().unwrap_or_default();
+        names.retain(|name| name.ends_with(".md"));
+        names.sort_by_key(|name| dir.modified(name));
+        names
+    }
+
     pub fn settings(&self) -> Settings {
         super::home::settings(&self.claude).0
     }
@@ -77,13 +104,18 @@ impl View {
 
     /// The states of all branches that have one, by folder.
     pub fn branches(&self) -> Vec<BranchState> {
-        let Ok(Some(branches)) = self.claude.sub("branches") else { return Vec::new() };
+        let Ok(Some(branches)) = self.claude.sub(BRANCHES) else { return Vec::new() };
         let names = branches.names().unwrap_or_default();
         let state = |name: &String| {
             let bytes = branches.sub(name).ok()??.read("state.json").ok()??;
             serde_json::from_slice(&bytes).ok()
         };
         names.iter().filter_map(state).collect()
+    }
+
+    /// The autonomous loop, if its file can be read.
+    pub fn autonomous(&self) -> Option<Autonomous> {
+        Autonomous::parse(&self.claude.read(&Doc::Autonomous.file()).ok()??).ok()
     }
 
     pub fn metrics(&self) -> Option<Metrics> {
@@ -119,15 +151,44 @@ impl View {
         Ok(found)
     }
 
+    /// The same for a folder beside the state; paths are below `.claude`.
+    pub fn everything_in(&self, room: &str, enter: impl Fn(&str) -> bool) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        match self.claude.sub(room) {
+            Ok(Some(dir)) => list(&dir, &format!("{room}/"), &enter, &mut found)?,
+            Ok(None) => {}
+            Err(Error::Io { cause, .. }) => {
+                let is = Is::OutOfReach(cause.to_string());
+                found.push(Found { path: room.to_owned(), is });
+            }
+            Err(_) => found.push(Found { path: room.to_owned(), is: Is::File }),
+        }
+        Ok(found)
+    }
+
     /// The bytes of a file below `.claude/state`, and why there are none.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        match path.rsplit_once('/') {
-            None => self.state.read(path),
-            Some((room, file)) => match self.state.below(room)? {
-                Some(dir) => dir.read(file),
-                None => Ok(None),
-            },
-        }
+        read(&self.state, path)
+    }
+
+    /// The same below `.claude`.
+    pub fn read_beside(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        read(&self.claude, path)
+    }
+
+    /// The folder of a branch of this checkout.
+    pub fn branch_key(&self, branch: &str, checkout: &Path) -> Result<BranchKey> {
+        super::branches::key(&self.claude, branch, checkout)
+    }
+
+    /// The agents of all branches, by folder.
+    pub fn agent_books(&self) -> Vec<(String, AgentBook)> {
+        let Ok(Some(branches)) = self.claude.sub(BRANCHES) else { return Vec::new() };
+        let book = |folder: String| {
+            let bytes = branches.sub(&folder).ok()??.read(BRANCH_AGENTS).ok()??;
+            Some((folder, AgentBook::parse(&bytes).ok()?))
+        };
+        branches.names().unwrap_or_default().into_iter().filter_map(book).collect()
     }
 
     /// The bytes of `.claude/hookkeeper.json`.
@@ -151,6 +212,16 @@ impl View {
 
     fn dir(&self, room: &str) -> Option<Dir> {
         self.state.below(room).ok()?
+    }
+}
+
+fn read(base: &Dir, path: &str) -> Result<Option<Vec<u8>>> {
+    match path.rsplit_once('/') {
+        None => base.read(path),
+        Some((room, file)) => match base.below(room)? {
+            Some(dir) => dir.read(file),
+            None => Ok(None),
+        },
     }
 }
 

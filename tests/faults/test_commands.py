@@ -26,6 +26,8 @@ class Command:
     # Damage is no business of the checks that look at all documents together.
     broken: bool = False
     full_only: bool = False
+    # What it says when it is run once more: a loop that was started is open.
+    again: tuple = (0,)
 
     @property
     def name(self):
@@ -65,6 +67,14 @@ def error_id(project):
     return project.read("errors/classified.json")["errors"][0]["id"]
 
 
+def awaiting(project):
+    """An autonomous loop whose acceptance tests wait for a person."""
+    project.run(b"", args=("autonomous", "start", "Add login"))
+    path = project.claude / "autonomous-loop.json"
+    state = json.loads(path.read_text()) | {"phase": "spec_test", "awaiting_approval": True}
+    path.write_text(json.dumps(state))
+
+
 COMMANDS = [
     Command(("reset", "all"), healed=False),
     Command(("reset", "agents"), healed=False),
@@ -76,6 +86,12 @@ COMMANDS = [
     Command(("agents", "nudge", SECOND_AGENT, "--message", "please report")),
     Command(("validate", "--repair"), damage, broken=True),
     Command(("backup", "restore", "latest"), change_loop),
+    Command(("loop", "start", "Add login", "--gate", "test"), again=(0, 1)),
+    Command(("queue", "add", "--priority", "S1", "--title", "Refuse empty passwords"), full_only=True),
+    Command(("branch", "loop", "start", "Make all tests pass"), again=(0, 1), full_only=True),
+    Command(("autonomous", "start", "Add login"), again=(0, 1)),
+    Command(("autonomous", "approve"), awaiting, again=(0, 1)),
+    Command(("autonomous", "checkpoint", "Half way"), awaiting, full_only=True),
 ]
 
 
@@ -136,7 +152,7 @@ def check(stage, call, checks):
     again = project.run(b"", args=stage.args)
     # What ended in the meantime cannot be nudged any more.
     if stage.args[0] != "agents":
-        checks.ran(again, f"{what}: then again", codes=(0,))
+        checks.ran(again, f"{what}: then again", codes=stage.command.again)
     if stage.args == ("validate", "--repair"):
         checks.that(not stage.broken(), f"{what}: then again: {stage.broken()} is broken")
     sound(stage, checks, f"{what}: then again")
@@ -161,8 +177,8 @@ def nothing_lost(stage, checks, what):
     whole = options.read_bytes() in (stage.before["hookkeeper.json"], stage.after["hookkeeper.json"])
     checks.that(whole, f"{what}: hookkeeper.json is neither old nor new")
     checks.that(options.stat().st_mode & 0o777 == 0o640, f"{what}: hookkeeper.json has mode {options.stat().st_mode & 0o777:o}")
-    beside = sorted(path.name for path in project.claude.iterdir())
-    checks.that(beside == ["hookkeeper.json", "state"], f"{what}: beside the books: {beside}")
+    beside = {path.name for path in project.claude.iterdir()} - {"hookkeeper.json", "state", "branches", "autonomous-loop.json"}
+    checks.that(not beside, f"{what}: beside the books: {beside}")
     sound(stage, checks, what)
 
 

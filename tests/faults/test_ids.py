@@ -89,6 +89,10 @@ def check(suite, checks, ids, room, payload, ours=frozenset()):
 
 
 def surroundings(project):
-    """Everything in the scratch directory outside of `.claude/state`."""
-    paths = (path for path in project.base.rglob("*") if project.state not in path.parents)
+    """Everything in the scratch directory outside of `.claude/state`. Without git there is one branch, whatever the
+    ids are: its folder is no news."""
+    branches = project.claude / "branches"
+    known = {branches, branches / ".gitignore", branches / "unknown", branches / "unknown/agents.json",
+             branches / "unknown/state.json"}
+    paths = (path for path in project.base.rglob("*") if project.state not in path.parents and path not in known)
     return sorted(str(path.relative_to(project.base)) for path in paths)

@@ -48,8 +48,11 @@ pub fn distinct(schema: &str) -> Vec<Document> {
     documents
 }
 
+const SEEDS: [&str; 5] =
+    ["tests/seeds/000", "tests/seeds/001", "tests/seeds/002", "tests/seeds/003", "tests/seeds/004"];
+
 pub fn seeds() -> Vec<Document> {
-    let folders = ["tests/seeds/001", "tests/seeds/003", "tests/seeds/004"].map(here);
+    let folders = SEEDS.map(here);
     let files =
         folders.iter().flat_map(|dir| fs::read_dir(dir).unwrap()).map(|file| file.unwrap().path());
     let read = |path: PathBuf| {
@@ -62,7 +65,7 @@ pub fn seeds() -> Vec<Document> {
 
 /// An example, without the comments that one of them has.
 pub fn seed(name: &str) -> Value {
-    let folders = ["tests/seeds/001", "tests/seeds/003", "tests/seeds/004"].map(here);
+    let folders = SEEDS.map(here);
     let file = folders.iter().map(|dir| dir.join(name)).find(|file| file.exists()).unwrap();
     let mut text = fs::read_to_string(file).unwrap();
     while let Some((before, after)) = text.split_once("/*") {
@@ -124,7 +127,10 @@ fn documents(from: &str, path: &str, bytes: &[u8]) -> Vec<Document> {
     let place = match path.strip_prefix("state/") {
         Some(path) => place::of(path),
         None if path == "hookkeeper.json" => Place::Document("settings"),
-        None => Place::Foreign,
+        None if path.starts_with("iterative/") && path.ends_with("/state.json") => {
+            Place::Document("iterative")
+        }
+        None => place::beside(path),
     };
     let document = |schema, bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();

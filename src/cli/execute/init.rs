@@ -16,7 +16,7 @@ use crate::cli::{Project, said_json};
 use crate::execute::plan::Plan;
 use crate::execute::schedule;
 use crate::execute::truth::branch_of;
-use crate::store::execution;
+use crate::store::{exclude, execution};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -183,8 +183,10 @@ pub fn hide(site: &Site, repository: &Repository, state: &Execution) -> anyhow::
     let inside = |path: &Path| Some(path.strip_prefix(&repository.top).ok()?.to_str()?.to_owned());
     let worktrees = inside(Path::new(&state.worktree_dir)).map(|path| format!("/{path}/"));
     let lock = inside(&site.folder.path().join(execution::LOCK)).map(|path| format!("/{path}"));
-    let lines: Vec<String> = worktrees.into_iter().chain(lock).collect();
-    Ok(execution::exclude(&repository.common, &lines)?)
+    for pattern in worktrees.into_iter().chain(lock) {
+        exclude::add(&repository.common.join("info/exclude"), &pattern)?;
+    }
+    Ok(())
 }
 
 fn said(

@@ -112,7 +112,7 @@ pub fn is_registered(repository: &Repository, path: &Path) -> anyhow::Result<boo
 fn clear_torn(repository: &Repository, id: &str, path: &Path) -> anyhow::Result<()> {
     let admin = repository.common.join("worktrees").join(id);
     let is_torn = |name: &&str| files::small(&admin.join(name)).is_none_or(|text| text.is_empty());
-    if admin.is_dir() && ["HEAD", "commondir", "gitdir"].iter().any(|name| is_torn(name)) {
+    if admin.is_dir() && ["HEAD", "commondir", "gitdir"].iter().any(is_torn) {
         Dir::open(&repository.common.join("worktrees"))?.remove_tree(id)?;
     }
     let names = if path.is_dir() { Dir::open(path)?.names()? } else { return Ok(()) };

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::books::active::Active;
 use crate::books::agent::Agent;
+use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::current;
@@ -37,6 +38,7 @@ pub struct Books {
     pub errors: Errors,
     pub queue: Option<Queue>,
     pub synthesis: Option<Synthesis>,
+    pub autonomous: Option<Autonomous>,
     pub branches: Vec<BranchState>,
     pub metrics: Metrics,
     pub backups: Vec<Kept>,
@@ -93,6 +95,7 @@ impl Books {
             errors: one(view, "errors/classified.json", &mut unreadable).unwrap_or_default(),
             queue: one(view, "loop/work_queue.json", &mut unreadable),
             synthesis: one(view, "agents/results/synthesis.json", &mut unreadable),
+            autonomous: view.autonomous(),
             branches: view.branches(),
             metrics: view.metrics().unwrap_or_default(),
             backups: view.backups(),
@@ -127,6 +130,7 @@ impl Books {
             "agents": self.active,
             "errors": self.errors,
             "work_queue": self.queue,
+            "autonomous": self.autonomous,
             "branches": self.branches,
             "synthesis": self.synthesis.as_ref().map(|synthesis| &synthesis.summary),
             "findings": self.synthesis.as_ref().map(|synthesis| &synthesis.findings),

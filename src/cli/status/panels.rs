@@ -2,6 +2,7 @@
 //! screen, which differ only in how much room they have.
 
 use crate::books::agent::ANSWERED;
+use crate::books::autonomous::Autonomous;
 use crate::books::branch::BranchLoop;
 use crate::books::errors::{ESCALATED, PENDING, Record};
 use crate::books::live::Live;
@@ -37,6 +38,7 @@ pub fn of(books: &Books, now: Time) -> Vec<Panel> {
     panels.push(errors(books, now));
     panels.extend(findings(books));
     panels.extend(work(books));
+    panels.extend(autonomous(books));
     panels.extend(branch_loops(books));
     panels.push(backups(books, now));
     panels.extend(earlier(books));
@@ -212,6 +214,35 @@ fn work(books: &Books) -> Option<Panel> {
     };
     let table = Table::new(&[0, 2, 1], rows);
     Some(Panel { title, says, tone: Tone::Plain, table, spare: 4, brief: 8 })
+}
+
+/// The phases that are over, and the one that goes on.
+fn autonomous(books: &Books) -> Option<Panel> {
+    let state = books.autonomous.as_ref()?;
+    let done = state.phases_completed.join(", ");
+    let mut rows =
+        vec![vec![Cell::new(Tone::Strong, "feature"), Cell::new(Tone::Plain, &state.feature)]];
+    if !done.is_empty() {
+        rows.push(vec![Cell::new(Tone::Dim, "done"), Cell::new(Tone::Plain, &done)]);
+    }
+    if let Some(last) = state.errors.last() {
+        rows.push(vec![Cell::new(Tone::Warn, "error"), Cell::new(Tone::Plain, &last.message)]);
+    }
+    let says = phasing(state);
+    let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Plain };
+    let table = Table::new(&[0, 1], rows);
+    Some(Panel { title: "Autonomous loop", says, tone, table, spare: 4, brief: 3 })
+}
+
+/// `work 12/50`, with the verdict if there is one, or that a person is waited for.
+pub fn phasing(state: &Autonomous) -> String {
+    let phase = clip(&state.phase, 24);
+    let (now, most) = (state.global_iteration, state.max_iterations);
+    match &state.verdict {
+        Some(verdict) => format!("{phase} {now}/{most} ended: {}", clip(verdict, 24)),
+        None if state.awaiting_approval => format!("{phase} {now}/{most} awaits your approval"),
+        None => format!("{phase} {now}/{most}"),
+    }
 }
 
 /// The loops of branches, those that run first.

@@ -82,8 +82,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 Ok(Outcome::said(id))
             })
         }
-        What::Start { id } => mark(project, id, "in_progress"),
-        What::Done { id } => mark(project, id, "done"),
+        What::Start { id } => mark(project, id, "in_progress", None),
+        What::Done { id } => mark(project, id, "done", options.who.id(project.process)),
         What::List { all, json } => {
             let queue = read(project)?;
             let mut items: Vec<&Item> =
@@ -104,7 +104,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
 }
 
-fn mark(project: &Project, named: &str, status: &str) -> anyhow::Result<Outcome> {
+fn mark(
+    project: &Project,
+    named: &str,
+    status: &str,
+    by: Option<String>,
+) -> anyhow::Result<Outcome> {
     change(project, |queue, _| {
         let ids: Vec<String> = queue.items.iter().map(|item| item.id.clone()).collect();
         let named = match named.parse::<u64>() {
@@ -116,6 +121,7 @@ fn mark(project: &Project, named: &str, status: &str) -> anyhow::Result<Outcome>
         let item = queue.items.iter_mut().find(|item| item.id == id).context("it is gone")?;
         item.status = status.into();
         item.completed_iteration = (status == "done").then_some(iteration);
+        item.completed_session = by;
         Ok(Outcome::said(format!("{id}: {}", status.replace('_', " "))))
     })
 }

@@ -3,11 +3,12 @@
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::{Who, change, driver, read, the_session};
+use super::{Who, change, driver, must_act_for, must_be_free, read, the_session};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Queue;
 use crate::cli::{Project, said_json};
+use crate::hooks::drive::Name;
 use crate::loops::queue::{MAX_ITERATIONS, PHASES, end, end_iteration, reason, start, title};
 use crate::loops::{Say, Verdict, render};
 use crate::time;
@@ -84,11 +85,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             }
             let redact = project.redactor()?;
             change(project, |queue, snapshot| {
-                let live = session.as_ref().and_then(|id| snapshot.lives.get(id));
-                if let Some(key) = live.and_then(|live| live.loop_branch.as_ref()) {
-                    bail!(
-                        "this session drives the loop of branch {key}: `hookkeeper branch loop cancel` ends it"
-                    );
+                if let Some(id) = &session {
+                    must_be_free(id, snapshot, Name::Queue)?;
                 }
                 if queue.is_running() && !reset {
                     bail!(
@@ -135,11 +133,15 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Adopt => change(project, |queue, snapshot| {
             must_run(queue, None)?;
             let id = the_session(session, snapshot)?;
+            must_be_free(&id, snapshot, Name::Queue)?;
             queue.session_id = Some(id.clone());
             Ok(Outcome::said(format!("{}: now driven by session {id}", title(queue))))
         }),
-        What::Resume { max_iterations } => change(project, |queue, _| {
+        What::Resume { max_iterations } => change(project, |queue, snapshot| {
             must_be_own(queue, session.as_deref())?;
+            if let Some(owner) = &queue.session_id {
+                must_be_free(owner, snapshot, Name::Queue)?;
+            }
             resume(queue, *max_iterations)?;
             // Its time begins anew: what has passed since it ended is not its own.
             queue.started_at = Some(time::spell(now));
@@ -153,17 +155,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
 }
 
-/// A command that a model runs acts for its session; a person's acts for all.
 fn must_be_own(queue: &Queue, session: Option<&str>) -> anyhow::Result<()> {
-    match (session, queue.session_id.as_deref()) {
-        (Some(own), Some(owner)) if own != owner => {
-            bail!(
-                "the {} is driven by session {owner}; to act for it: --session {owner}",
-                title(queue)
-            )
-        }
-        _ => Ok(()),
-    }
+    must_act_for(session, queue.session_id.as_deref(), || title(queue))
 }
 
 fn must_run(queue: &Queue, session: Option<&str>) -> anyhow::Result<()> {

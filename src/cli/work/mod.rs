@@ -9,6 +9,7 @@ use anyhow::bail;
 use super::Project;
 use crate::books::queue::Queue;
 use crate::gather;
+use crate::hooks::drive::Name;
 use crate::hooks::{desk, drive};
 use crate::loops::queue::title;
 use crate::plan::Plan;
@@ -38,7 +39,7 @@ fn change<T>(
     project.change(|store| {
         let mut snapshot = Snapshot::default();
         gather::copies(&mut snapshot, store)?;
-        snapshot.queue = store.load(&Doc::Queue, gather::json)?;
+        gather::loops(&mut snapshot, store)?;
         snapshot.loop_state = store.load(&Doc::LoopState, gather::text)?;
         if store.frozen.contains(&Doc::Queue) {
             let why = store.remarks.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>();
@@ -53,7 +54,7 @@ fn change<T>(
         let mut plan = Plan::default();
         match queue.status.as_str() {
             "none" => plan.put(Doc::Queue, &queue),
-            _ => drive::put(&mut plan, &queue, snapshot.loop_state.as_deref()),
+            _ => drive::queue::put(&mut plan, &queue, snapshot.loop_state.as_deref()),
         }
         let was = before.and_then(|before| before.verdict);
         let ended = queue.verdict.is_some() && was.is_none();
@@ -84,10 +85,38 @@ fn read(project: &Project) -> anyhow::Result<Queue> {
 pub fn the_session(named: Option<String>, snapshot: &Snapshot) -> anyhow::Result<String> {
     let mut lives = snapshot.lives.keys();
     match (named, lives.next(), lives.next()) {
+        (Some(id), ..) if !snapshot.lives.contains_key(&id) => {
+            bail!("session {id} is not live (hookkeeper sessions)")
+        }
         (Some(id), ..) => Ok(id),
         (None, Some(id), None) => Ok(id.clone()),
         (None, None, _) => bail!("no session is live; name one: --session ID"),
         _ => bail!("several sessions are live; name one: --session ID (hookkeeper sessions)"),
+    }
+}
+
+/// A command that a model runs acts for its session; a person's acts for all.
+pub fn must_act_for(
+    session: Option<&str>,
+    owner: Option<&str>,
+    title: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match (session, owner) {
+        (Some(own), Some(owner)) if own != owner => {
+            bail!("the {} is driven by session {owner}; to act for it: --session {owner}", title())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One session drives one loop; this is the kind that it is about to drive.
+pub fn must_be_free(session: &str, snapshot: &Snapshot, kind: Name) -> anyhow::Result<()> {
+    let other = drive::driven_by(session, snapshot).into_iter().find(|(name, _)| *name != kind);
+    match other {
+        Some((name, title)) => {
+            bail!("session {session} drives the {title}: `{}` ends it", name.cancel())
+        }
+        None => Ok(()),
     }
 }
 

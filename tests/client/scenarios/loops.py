@@ -1,12 +1,10 @@
 """The loop of the work queue: what blocks a stop, what ends the loop, and who hears of it."""
-import subprocess
-import time
-
 from script import agent, api_error, bash, turns, wait_for, wait_for_event
 from scripted_api import text_of
 
 from .compaction import FOR_SUMMARY, KEPT, SUMMARY
-from .reading import all_heard, check_closed, heard, main_thread, only_entry, user_was_told
+from .reading import (all_heard, check_closed, heard, in_another_terminal, main_thread, only_entry, user_was_told,
+                      wait_until)
 
 FEEDBACK = "Stop hook feedback:\n"
 SAYS = "Stop says: "
@@ -167,8 +165,8 @@ def loop_cancelled_is_told(bench, check):
 def _cancel_while_it_runs(bench):
     client = bench.start("GO", rules=turns(
         bash(START), "one", wait_for("cancelled"), "two"))
-    _wait_until(lambda: (_queue(bench.books) or {}).get("iteration") == 2)
-    said = _in_another_terminal(bench, "loop", "cancel")
+    wait_until(lambda: (_queue(bench.books) or {}).get("iteration") == 2)
+    said = in_another_terminal(bench, "loop", "cancel")
     bench.write("cancelled", "")
     return client.finish(), said
 
@@ -215,8 +213,8 @@ def loop_survives(bench, check):
 
     second = bench.start("on", args=["--continue"], rules=turns(
         bash(f"hookkeeper queue done 1 && {FAIL} || true"), "three", bash("touch started; sleep 30")))
-    _wait_until((bench.project / "started").exists)
-    _wait_until(lambda: any("touch started" in path.read_text() for path in bench.transcripts()))
+    wait_until((bench.project / "started").exists)
+    wait_until(lambda: any("touch started" in path.read_text() for path in bench.transcripts()))
     second.kill()
     check.contains("what the model heard after the resume", heard(second.requests[0]), line.replace("2,", "3,"))
     check.equal("the iteration after the kill", _queue(bench.books)["iteration"], 4)
@@ -252,7 +250,7 @@ def loop_follows_a_clear(bench, check):
 
 def loop_of_nobody(bench, check):
     """Started in a plain terminal, adopted by the first session that comes. A background shell holds nothing up."""
-    said = _in_another_terminal(bench, "loop", "start", "Add login", "--gate", "test")
+    said = in_another_terminal(bench, "loop", "start", "Add login", "--gate", "test")
     check.contains("what the terminal said", said.stdout, "driven by the next session here", times=1)
     check.equal("its owner", _queue(bench.books).get("session_id"), None)
     shell = "until grep -q COMPLETE .claude/state/loop/LOOP_STATE.md; do sleep 0.05; done"
@@ -271,7 +269,7 @@ def loop_leaves_others_alone(bench, check):
     """Another client comes, talks, wants a loop of its own and goes, while the first one drives its loop."""
     driving = bench.start("DRIVE", rules=turns(
         bash(f"{START} && touch started"), wait_for("gone"), "one", bash("hookkeeper loop cancel"), "two"))
-    _wait_until((bench.project / "started").exists)
+    wait_until((bench.project / "started").exists)
     other = bench.run("VISIT", "and again", rules=turns("hello", bash("hookkeeper loop start Mine || true"), "bye"))
     before = _queue(bench.books)
     bench.write("gone", "")
@@ -343,12 +341,6 @@ def loop_measures(bench, check):
         check.lacks(f"{name} and secrets", (bench.books.root / "loop" / name).read_text(), token)
 
 
-def _in_another_terminal(bench, *arguments):
-    """Runs a command as a person does: it belongs to no session."""
-    return subprocess.run(["hookkeeper", "-C", str(bench.project), *arguments], cwd=bench.root, text=True,
-                          capture_output=True, env={"PATH": bench.path(), "HOME": str(bench.home)})
-
-
 def _queue(books):
     return books.document("loop/work_queue.json")
 
@@ -397,14 +389,6 @@ def _check_verdict(check, bench, client, verdict, why):
     check.that("when it ended", str(queue.get("verdict_at", "")).endswith("Z"), queue.get("verdict_at"))
     check.contains("LOOP_STATE.md", _page(bench.books), f"- Ended: {verdict}, {why}\n", times=1)
     check.contains("LOOP_STATE.md", _page(bench.books), f"- Status: {verdict.upper()}\n", times=1)
-
-
-def _wait_until(true, seconds=30):
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            raise TimeoutError(f"it did not happen within {seconds} s")
-        time.sleep(0.05)
 
 
 SCENARIOS = (loop_completes, loop_verdict_outlives_a_resume, loop_capped, loop_resumed_at_its_cap, loop_stalls,

@@ -1,4 +1,7 @@
-"""What scenarios read out of a client's run."""
+"""What scenarios read out of a client's run, and what they do beside it."""
+import subprocess
+import time
+
 from bench import json_lines
 from scripted_api import text_of
 
@@ -26,6 +29,20 @@ def user_was_told(bench):
     """What the client showed to the user for our hooks."""
     attachments = (line.get("attachment") or {} for path in bench.transcripts() for line in json_lines(path))
     return "\n".join(shown["content"] for shown in attachments if shown.get("type") == "hook_system_message")
+
+
+def in_another_terminal(bench, *arguments, **env):
+    """Runs a command as a person does: it belongs to no session."""
+    return subprocess.run(["hookkeeper", "-C", str(bench.project), *arguments], cwd=bench.root, text=True,
+                          capture_output=True, env={"PATH": bench.path(), "HOME": str(bench.home), **env})
+
+
+def wait_until(true, seconds=30):
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            raise TimeoutError(f"it did not happen within {seconds} s")
+        time.sleep(0.05)
 
 
 def events_of(log, session_id):

@@ -1,0 +1,184 @@
+//! `hookkeeper autonomous advance`: the end of a phase, proven with git.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::change::{Order, change, read};
+use super::said;
+use crate::Outcome;
+use crate::books::Extra;
+use crate::books::autonomous::Receipt;
+use crate::books::clip;
+use crate::cli::Project;
+use crate::cli::git::Git;
+use crate::facts::files;
+use crate::loops::autonomous::phase::{Phase, Proof};
+use crate::loops::autonomous::{complete, set_artifact, words};
+use crate::time;
+
+const RECEIPTS: usize = 500;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What the phase came to
+    #[arg(long, value_name = "TEXT")]
+    summary: String,
+    /// The document that it produced; it must be committed
+    #[arg(long, value_name = "PATH")]
+    artifact: Option<PathBuf>,
+    /// P1 findings of a review, or failures of a test phase
+    #[arg(long, value_name = "N")]
+    findings: Option<u64>,
+    /// An approach that failed (may be given several times)
+    #[arg(long, value_name = "TEXT")]
+    failed: Vec<String>,
+    /// The pull request
+    #[arg(long, value_name = "URL")]
+    pr_url: Option<String>,
+    /// An earlier phase that lacks its receipt; the loop stays where it is
+    #[arg(long, value_name = "NAME")]
+    phase: Option<String>,
+}
+
+pub fn run(
+    project: &Project,
+    options: &Arguments,
+    session: Option<&str>,
+) -> anyhow::Result<Outcome> {
+    let redact = project.redactor()?;
+    let summary = said(&redact.text(&options.summary), "the summary")?;
+    let failed: Vec<String> = options.failed.iter().map(|text| redact.text(text)).collect();
+    // Git is asked without the lock; whether the phase is still the same is seen under it.
+    let seen = read(project)?;
+    let seen = seen
+        .context("there is no autonomous loop; `hookkeeper autonomous start FEATURE` starts one")?;
+    let named = options.phase.as_deref().unwrap_or(&seen.phase);
+    let phase = Phase::named(named).with_context(|| {
+        format!(
+            "there is no phase `{}`; there are {}",
+            clip(named, 40),
+            Phase::ALL.map(Phase::name).join(", ")
+        )
+    })?;
+    let findings = options.findings.unwrap_or(0);
+    ensure!(
+        findings == 0 || phase.finds(),
+        "--findings is for the phases review, re_review and test; this is {}",
+        phase.name()
+    );
+    let (artifact, git_sha, branch) = prove(project, options, phase, &summary)?;
+    let now = project.process.now();
+    change(project, Order::LoopFirst, |here| {
+        let (fault, watched) = (here.fault.take(), here.watched.clone());
+        let state = here.running(session)?;
+        let left = watched.as_ref().and_then(|seen| Phase::named(&seen.phase));
+        // The receipt that a phase moved by hand lacks is welcome.
+        if let Some(fault) = fault.filter(|_| left != Some(phase)) {
+            bail!("{fault}; `--phase {}` gives it the receipt", left.map_or("NAME", Phase::name));
+        }
+        ensure!(state.receipts.len() < RECEIPTS, "there are {RECEIPTS} receipts already");
+        let now_in = Phase::named(&state.phase);
+        ensure!(
+            now_in.is_none_or(|now_in| phase <= now_in) || left == Some(phase),
+            "phase {} is not over yet; this is {}",
+            phase.name(),
+            state.phase
+        );
+        ensure!(
+            state.phase == seen.phase,
+            "the phase is {} by now; look again",
+            clip(&state.phase, 40)
+        );
+        let receipt = Receipt {
+            phase: phase.name().into(),
+            artifact: artifact.clone().into(),
+            git_sha: git_sha.clone().into(),
+            timestamp: time::spell(now),
+            extra: Extra::new(),
+        };
+        state.receipts.push(receipt);
+        if phase.proof() == Proof::Document {
+            set_artifact(state, phase, artifact);
+        }
+        state.artifacts.branch = state.artifacts.branch.take().or(branch);
+        state.artifacts.pr_url =
+            options.pr_url.as_ref().map(|url| redact.text(url)).or(state.artifacts.pr_url.take());
+        state.last_updated = time::spell(now);
+        let receipt = format!("Receipt for {}: {git_sha}.", phase.name());
+        if phase.name() != state.phase {
+            return Ok(Outcome::said(receipt));
+        }
+        state.add_checkpoint(summary, failed, time::spell(now));
+        if phase == Phase::SpecTest && !state.skip_test_review {
+            state.awaiting_approval = true;
+            let waits = words::wants_approval(state);
+            return Ok(Outcome::said(format!("{receipt} {}", waits)));
+        }
+        Ok(Outcome::said(match complete(state, phase, findings, now) {
+            Some(next) => words::reason(state, next, &[receipt]),
+            None => format!(
+                "{receipt} When it is true, say <promise>{}</promise>: that completes the loop.",
+                state.completion_promise
+            ),
+        }))
+    })
+}
+
+/// What the receipt says: the artifact, the commit, and the branch.
+fn prove(
+    project: &Project,
+    options: &Arguments,
+    phase: Phase,
+    summary: &str,
+) -> anyhow::Result<(String, String, Option<String>)> {
+    let root = project.root()?;
+    let cwd = project.process.cwd();
+    let git =
+        Git::around(project.process, &root, cwd.as_deref()).context("a receipt names a commit")?;
+    let head = git.ask(&["log", "-1", "--format=%h %s", "HEAD"])?;
+    let head = head.context("there is no commit yet; a receipt names one")?;
+    let sha = head.split(' ').next().unwrap_or_default().to_owned();
+    let branch = git.ask(&["symbolic-ref", "--short", "-q", "HEAD"])?;
+    let Some(named) = &options.artifact else {
+        return match phase.proof() {
+            Proof::Document => bail!(
+                "phase {} ends with a document: --artifact PATH (it must exist, not be empty and be committed)",
+                phase.name()
+            ),
+            Proof::Commit => Ok((clip(&head, 200), sha, branch)),
+            Proof::Summary => Ok((clip(summary, 200), sha, branch)),
+        };
+    };
+    let top = git.top()?;
+    let path = in_checkout(&top, &[cwd.as_deref(), Some(&root)], named)?;
+    let shown = path.as_str();
+    ensure!(
+        !files::present(std::slice::from_ref(&top), vec![shown]).is_empty(),
+        "{shown} does not exist, is empty, or is no file"
+    );
+    let dir = top.to_str().context("the checkout's path is no text")?;
+    let ask = |args: &[&str]| git.ask(&[&["-C", dir], args, &["--", shown]].concat());
+    ensure!(
+        ask(&["ls-files", "--error-unmatch"])?.is_some(),
+        "{shown} is not committed: git does not know it"
+    );
+    ensure!(
+        ask(&["diff", "--quiet", "HEAD"])?.is_some(),
+        "{shown} is not committed as it is now: it has changes"
+    );
+    let sha = ask(&["log", "-1", "--format=%h"])?.filter(|sha| !sha.is_empty());
+    let sha = sha.with_context(|| format!("no commit has {shown}"))?;
+    Ok((path, sha, branch))
+}
+
+/// A path as the checkout sees it, meant from one of these directories.
+fn in_checkout(top: &Path, from: &[Option<&Path>], named: &Path) -> anyhow::Result<String> {
+    let top = top.canonicalize()?;
+    let places = from.iter().flatten().map(|dir| dir.join(named));
+    let found = places.into_iter().find_map(|path| path.canonicalize().ok());
+    let shown = named.display();
+    let path = found.with_context(|| format!("{shown} does not exist"))?;
+    let inside = path.strip_prefix(&top).ok().and_then(|path| path.to_str());
+    Ok(inside.with_context(|| format!("{shown} is not in the project"))?.to_owned())
+}

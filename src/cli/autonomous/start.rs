@@ -1,0 +1,135 @@
+//! `hookkeeper autonomous start`
+
+use anyhow::bail;
+use serde_json::Number;
+
+use super::change::{Order, change};
+use super::said;
+use crate::Outcome;
+use crate::books::autonomous::{
+    Artifacts, Autonomous, BUDGET_USD, MAX_FIX_CYCLES, MAX_ITERATIONS, MAX_PHASE_ITERATIONS,
+    PROMISE,
+};
+use crate::cli::Project;
+use crate::cli::git::Git;
+use crate::cli::work::driver;
+use crate::facts::git;
+use crate::loops::autonomous::phase::Phase;
+use crate::loops::autonomous::words;
+use crate::store::exclude;
+use crate::time;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What is to be built
+    feature: String,
+    /// Begin with the plan
+    #[arg(long)]
+    skip_brainstorm: bool,
+    /// Nobody has to approve the acceptance tests
+    #[arg(long)]
+    skip_test_review: bool,
+    /// Iterations at most
+    #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
+    max_iterations: u64,
+    /// Iterations at most in one phase
+    #[arg(long, value_name = "N", default_value_t = MAX_PHASE_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
+    max_phase_iterations: u64,
+    /// Rounds of fix and re_review at most
+    #[arg(long, value_name = "N", default_value_t = MAX_FIX_CYCLES)]
+    max_fix_cycles: u64,
+    /// Minutes at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_minutes: Option<u64>,
+    /// Dollars; shown beside what was spent, limits nothing
+    #[arg(long, value_name = "USD", default_value_t = BUDGET_USD as f64)]
+    budget: f64,
+    /// What the model says between <promise> tags when it is shipped
+    #[arg(long, value_name = "TEXT", default_value = PROMISE)]
+    promise: String,
+    /// The file with the log of the work
+    #[arg(long, value_name = "PATH")]
+    progress_file: Option<String>,
+}
+
+pub fn run(
+    project: &Project,
+    options: &Arguments,
+    session: Option<String>,
+) -> anyhow::Result<Outcome> {
+    let now = time::spell(project.process.now());
+    let redact = project.redactor()?;
+    let feature = said(&redact.text(&options.feature), "the feature")?;
+    let promise = said(&options.promise, "the promise")?;
+    let budget = budget(options.budget)?;
+    let root = project.root()?;
+    let first = if options.skip_brainstorm { Phase::Plan } else { Phase::Brainstorm };
+    let done = change(project, Order::LoopFirst, |here| {
+        if let Some(open) = here.state.as_ref().filter(|state| state.is_running()) {
+            let whose = match &open.session_id {
+                Some(owner) if session.as_ref() != Some(owner) => format!(
+                    " and driven by session {owner}; `hookkeeper autonomous adopt` takes it over"
+                ),
+                _ => ": `hookkeeper autonomous cancel` ends it".to_owned(),
+            };
+            bail!("the {} is open{whose}", words::title(open));
+        }
+        if let Some(id) = &session {
+            here.must_be_free(id)?;
+        }
+        let state = Autonomous {
+            feature,
+            phase: first.name().into(),
+            max_iterations: options.max_iterations,
+            max_phase_iterations: options.max_phase_iterations,
+            max_fix_cycles: options.max_fix_cycles,
+            artifacts: Artifacts {
+                progress_file: options.progress_file.clone(),
+                branch: git::read(&root).branch,
+                ..Artifacts::default()
+            },
+            budget_limit_usd: budget,
+            completion_promise: promise,
+            skip_brainstorm: options.skip_brainstorm,
+            skip_test_review: options.skip_test_review,
+            started_at: now.clone(),
+            last_updated: now,
+            session_id: session,
+            max_minutes: options.max_minutes,
+            ..Autonomous::default()
+        };
+        let owner = driver(state.session_id.as_deref());
+        let text = format!(
+            "Started: {}, driven by {owner}.\n{}",
+            words::title(&state),
+            words::reason(&state, first, &[])
+        );
+        here.set_aside();
+        here.state = Some(state);
+        Ok(Outcome::said(text))
+    })?;
+    match hide(project) {
+        Ok(()) => Ok(done),
+        Err(why) => Ok(Outcome { stderr: Some(format!("git sees its file: {why:#}")), ..done }),
+    }
+}
+
+/// Whole dollars stay whole in the file.
+fn budget(usd: f64) -> anyhow::Result<Number> {
+    let whole =
+        (usd.fract() == 0.0 && (0.0..9e15).contains(&usd)).then(|| Number::from(usd as u64));
+    match whole.or_else(|| Number::from_f64(usd)) {
+        Some(number) if usd >= 0.0 => Ok(number),
+        _ => bail!("{usd} is no budget"),
+    }
+}
+
+/// The file is one person's: git does not have to see it. Without git there is nothing to hide from.
+fn hide(project: &Project) -> anyhow::Result<()> {
+    let root = project.root()?;
+    let Ok(git) = Git::of(project.process, &root) else { return Ok(()) };
+    if let Some(path) = git.ask(&["rev-parse", "--git-path", "info/exclude"])? {
+        exclude::add(&root.join(path), "**/.claude/autonomous-loop.json")?;
+    }
+    Ok(())
+}

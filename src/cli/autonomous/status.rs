@@ -1,0 +1,166 @@
+//! `hookkeeper autonomous status`
+
+use serde_json::json;
+
+use super::change::read;
+use crate::Outcome;
+use crate::books::autonomous::{Autonomous, Receipt};
+use crate::books::clip;
+use crate::books::watched::Watched;
+use crate::cli::git::Git;
+use crate::cli::table::{self, row};
+use crate::cli::{Project, said_json};
+use crate::facts::{files, transcript};
+use crate::loops::autonomous::phase::{Phase, Proof};
+use crate::loops::autonomous::receipts::{self, Present};
+use crate::loops::autonomous::words;
+use crate::store::layout::Doc;
+
+/// A phase and how it stands.
+struct Standing {
+    phase: Phase,
+    state: &'static str,
+    receipt: Option<Receipt>,
+    fault: Option<String>,
+}
+
+pub fn run(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
+    let Some(state) = read(project)? else {
+        return match as_json {
+            true => said_json(&json!({"loop": null})),
+            false => Ok(Outcome::said(
+                "No autonomous loop. Start one: hookkeeper autonomous start FEATURE",
+            )),
+        };
+    };
+    let standings = standings(project, &state)?;
+    let spent = spent(project, &state)?;
+    if as_json {
+        let phases: Vec<_> = standings
+            .iter()
+            .map(|standing| {
+                json!({"phase": standing.phase.name(), "state": standing.state,
+                       "receipt": standing.receipt, "fault": standing.fault})
+            })
+            .collect();
+        return said_json(&json!({
+            "running": state.is_running(), "loop": state, "phases": phases, "spent_usd": spent
+        }));
+    }
+    let owner = state.session_id.as_deref().unwrap_or("nobody yet");
+    let mut out = vec![format!("{}, driven by {owner}", words::title(&state))];
+    if let Some(verdict) = &state.verdict {
+        let why = state.verdict_reason.as_deref().unwrap_or_default();
+        out.push(format!("ended: {verdict}, {}", clip(why, 200)));
+    } else if state.awaiting_approval {
+        out.push(words::wants_approval(&state).to_owned());
+    }
+    out.push(String::new());
+    out.push(table::align(&standings.iter().map(line).collect::<Vec<_>>()).trim_end().to_owned());
+    out.push(String::new());
+    let spent = spent.map_or("not known".to_owned(), |usd| format!("${usd:.2}"));
+    out.push(format!(
+        "spent: {spent} of ${}; rounds of fix and re_review: {} of {}; checkpoints: {}; errors: {}",
+        state.budget_limit_usd,
+        state.fix_review_cycles,
+        state.max_fix_cycles,
+        state.checkpoints.len(),
+        state.errors.len()
+    ));
+    if let Some(last) = state.checkpoints.last() {
+        out.push(format!("last checkpoint ({}): {}", last.phase, clip(&last.summary, 300)));
+        out.extend(
+            last.failed_approaches.iter().map(|text| format!("  failed: {}", clip(text, 200))),
+        );
+    }
+    if let Some(last) = state.errors.last() {
+        out.push(format!("last error ({}): {}", last.phase, clip(&last.message, 300)));
+    }
+    Ok(Outcome::said(out.join("\n")))
+}
+
+fn line(standing: &Standing) -> Vec<String> {
+    let receipt = standing.receipt.as_ref();
+    row![
+        standing.phase.name(),
+        standing.state,
+        receipt.map_or("-", Receipt::sha),
+        clip(receipt.map_or("", Receipt::artifact), 60),
+        standing.fault.as_deref().map(|fault| format!("! {fault}")).unwrap_or_default(),
+    ]
+}
+
+fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standing>> {
+    let root = project.root()?;
+    let cwd = project.process.cwd();
+    let places: Vec<_> = [Some(root.clone()), cwd].into_iter().flatten().collect();
+    let present = files::present(&places, state.documents());
+    let git = Git::of(project.process, &root).ok();
+    let excused =
+        memory(project, state)?.map_or_else(|| receipts::excused(state), |seen| seen.excused);
+    let standing = |phase: Phase| {
+        let done = state.phases_completed.iter().any(|name| name == phase.name());
+        let excused = excused.iter().any(|name| name == phase.name());
+        let word = match () {
+            () if state.phase == phase.name() && state.is_running() => {
+                match state.awaiting_approval {
+                    true => "awaits approval",
+                    false => "now",
+                }
+            }
+            () if phase == Phase::Brainstorm && state.skip_brainstorm => "skipped",
+            () if excused => "forced",
+            () if done => "done",
+            () => "-",
+        };
+        let receipt = state.receipts.iter().rev().find(|receipt| receipt.phase == phase.name());
+        let fault = match receipt {
+            Some(receipt) => fault(receipt, phase, &present, git.as_ref())?,
+            None if word == "done" && phase != Phase::Ship => Some("it has no receipt".to_owned()),
+            None => None,
+        };
+        Ok(Standing { phase, state: word, receipt: receipt.cloned(), fault })
+    };
+    Phase::ALL.into_iter().map(standing).collect()
+}
+
+fn memory(project: &Project, state: &Autonomous) -> anyhow::Result<Option<Watched>> {
+    let seen: Option<Watched> = project.document(&Doc::Watched.name())?;
+    Ok(seen.filter(|seen| seen.is_of(state)))
+}
+
+/// What is wrong with a receipt, as far as files and git can tell.
+fn fault(
+    receipt: &Receipt,
+    phase: Phase,
+    present: &Present,
+    git: Option<&Git>,
+) -> anyhow::Result<Option<String>> {
+    if let Some(fault) = receipts::fault(receipt, phase, present) {
+        return Ok(Some(fault));
+    }
+    let Some(git) = git else { return Ok(Some("there is no git to ask".into())) };
+    let sha = receipt.sha();
+    // What looks like an option is no commit.
+    let known =
+        !sha.starts_with('-') && git.says_yes(&["cat-file", "-e", &format!("{sha}^{{commit}}")])?;
+    if !known {
+        return Ok(Some(format!("git has no commit {}", clip(sha, 40))));
+    }
+    let path = format!("{sha}:{}", receipt.artifact());
+    if phase.proof() == Proof::Document && !git.says_yes(&["cat-file", "-e", &path])? {
+        return Ok(Some(format!("commit {} does not have it", clip(sha, 40))));
+    }
+    Ok(None)
+}
+
+/// What the session that drives it has spent, as far as its transcript or its metrics say.
+fn spent(project: &Project, state: &Autonomous) -> anyhow::Result<Option<f64>> {
+    let (Some(view), Some(owner)) = (project.view()?, &state.session_id) else { return Ok(None) };
+    let live = view.lives().into_iter().find(|live| live.session_id == *owner);
+    let now = live
+        .and_then(|live| live.transcript_path)
+        .and_then(|path| transcript::cost(path.as_ref()).usd);
+    let ended = || view.metrics()?.find(owner)?.cost_usd;
+    Ok(now.or_else(ended))
+}

@@ -1,0 +1,114 @@
+//! `hookkeeper branch handoff`: what the books say about the work on a branch, for whoever goes on.
+
+use anyhow::bail;
+use serde_json::json;
+
+use super::standing;
+use crate::Outcome;
+use crate::books::branch::BranchState;
+use crate::books::clip;
+use crate::books::handoff::{Kind, Words, markdown, status};
+use crate::cli::{Project, said_json};
+use crate::gather;
+use crate::plan::Plan;
+use crate::store::layout::Doc;
+
+const LONGEST_TITLE: usize = 200;
+const LONGEST_NOTE: usize = 2000;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What it is about
+    #[arg(long = "type", value_name = "TYPE", value_enum)]
+    kind: Type,
+    /// Its heading (default: the session's task)
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    title: Option<String>,
+    /// The next step, if the books do not know it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    next: Option<String>,
+    /// Something that is not in the books: a decision, what blocks; may be given again
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Type {
+    /// A piece of work
+    Task,
+    /// Findings and failures to be sorted
+    Triage,
+    /// Everything of a session
+    Session,
+    /// Work that cannot go on, and why
+    Blocked,
+}
+
+pub fn run(
+    project: &Project,
+    options: &Arguments,
+    named: Option<&str>,
+    session: Option<&str>,
+) -> anyhow::Result<Outcome> {
+    let kind = match options.kind {
+        Type::Task => Kind::Task,
+        Type::Triage => Kind::Triage,
+        Type::Session => Kind::Session,
+        Type::Blocked => Kind::Blocked,
+    };
+    let words = words(project, options)?;
+    let name = standing::name(project, named)?;
+    let root = project.root()?;
+    // Everything is read before the lock is taken: git may take its time.
+    let mut branch = standing::read(project, &name, session)?;
+    branch.standing.commits = standing::commits(project, branch.standing.live.as_ref());
+    let now = project.process.now();
+    let text = project.redactor()?.text(&markdown(kind, &branch.standing, &words, now));
+    let stem = format!("{}-{}", kind.name(), now.format("%Y-%m-%d"));
+    let (file, count) = project.change(|store| {
+        let key = store.branch_key(&name, &root)?;
+        let doc = Doc::Branch(key.clone());
+        let before: Option<BranchState> = store.load(&doc, gather::json)?;
+        if store.frozen.contains(&doc) {
+            bail!("{} cannot be changed: it cannot be read, or is of a newer version", doc.path());
+        }
+        let (file, files) = store.put_handoff(&key, &stem, &text)?;
+        let mut state = before.unwrap_or_default();
+        state.branch.clone_from(&name);
+        let handoff = state.handoff.get_or_insert_default();
+        // One whose count was lost with its process is counted now.
+        handoff.count = (handoff.count + 1).max(files as u64);
+        handoff.last = Some(file.clone());
+        let count = handoff.count;
+        let mut plan = Plan::default();
+        plan.put(doc, &state);
+        store.commit(&plan.changes)?;
+        Ok((file, count))
+    })?;
+    let status = status(kind, &branch.standing);
+    if options.json {
+        let value = json!({"file": file, "type": kind.name(), "branch": name, "status": status, "count": count});
+        return said_json(&value);
+    }
+    Ok(Outcome::said(format!("{file}\nHand-off {count} of branch {name}, {status}.")))
+}
+
+fn words(project: &Project, options: &Arguments) -> anyhow::Result<Words> {
+    let redact = project.redactor()?;
+    let given = |text: &String, what: &str, most: usize| match text.trim() {
+        "" => bail!("the {what} is empty"),
+        text => Ok(clip(&redact.text(text), most)),
+    };
+    Ok(Words {
+        title: options.title.as_ref().map(|t| given(t, "title", LONGEST_TITLE)).transpose()?,
+        next: options.next.as_ref().map(|t| given(t, "next step", LONGEST_NOTE)).transpose()?,
+        notes: options
+            .note
+            .iter()
+            .map(|note| given(note, "note", LONGEST_NOTE))
+            .collect::<anyhow::Result<_>>()?,
+    })
+}

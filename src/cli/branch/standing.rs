@@ -1,0 +1,191 @@
+//! What the books say about a branch, read for people: without the lock, and up to date where the
+//! session's own transcript is newer than what was saved.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::bail;
+
+use crate::books::agent_book::AgentBook;
+use crate::books::branch::BranchState;
+use crate::books::errors::{ESCALATED, Errors, PENDING};
+use crate::books::handoff::Standing;
+use crate::books::live::Live;
+use crate::books::queue::Queue;
+use crate::books::saved::Todo;
+use crate::books::tracked::Stats;
+use crate::cli::Project;
+use crate::cli::agents::stuck;
+use crate::facts::{git, plans, todos};
+use crate::gather::json;
+use crate::id::BranchKey;
+use crate::process::child::{self, Run};
+use crate::store::layout::Doc;
+use crate::store::view::{Read, View};
+
+const COMMITS: &str = "--max-count=30";
+const GIT_SECONDS: u64 = 10;
+
+/// A branch as the command line sees it.
+pub struct Branch {
+    pub key: BranchKey,
+    pub standing: Standing,
+    pub stats: Stats,
+    /// Seconds of silence, by the ids of the agents that run.
+    pub silent: Vec<(String, u64)>,
+    /// From the project, the oldest first.
+    pub handoffs: Vec<String>,
+}
+
+/// The branch that is named, or checked out.
+pub fn name(project: &Project, named: Option<&str>) -> anyhow::Result<String> {
+    match named {
+        Some(name) if name.trim().is_empty() => bail!("the branch's name is empty"),
+        Some(name) => Ok(name.to_owned()),
+        None => Ok(git::branch_name(&git::read(&project.root()?))),
+    }
+}
+
+pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Result<Branch> {
+    let root = project.root()?;
+    let redact = project.redactor()?;
+    let Some(view) = project.view()? else {
+        let key = BranchKey::of(name);
+        let plan = plans::find(&root, key.as_str(), &redact);
+        let standing = Standing { branch: name.to_owned(), plan, ..Standing::default() };
+        let (stats, silent, handoffs) = Default::default();
+        return Ok(Branch { key, standing, stats, silent, handoffs });
+    };
+    let key = view.branch_key(name, &root)?;
+    let state: BranchState =
+        good(view.look_beside(&Doc::Branch(key.clone()).name(), json), &Doc::Branch(key.clone()))?
+            .unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
+    let doc = Doc::BranchAgents(key.clone());
+    let book = good(view.look_beside(&doc.name(), AgentBook::parse), &doc)?.unwrap_or_default();
+    let live = session_of(&view, &state, session);
+    let (book, silent) = witness(project, book, &view)?;
+    let todos = current_todos(live.as_ref(), &state, session);
+    let id = session.map(str::to_owned).or_else(|| live.as_ref().map(|l| l.session_id.clone()));
+    let handoffs = view.handoffs(&key);
+    let standing = Standing {
+        branch: name.to_owned(),
+        plan: plans::find(&root, key.as_str(), &redact),
+        todos,
+        agents: book.all(),
+        queue: project.document::<Queue>("loop/work_queue.json")?.unwrap_or_default(),
+        errors: unresolved(project, id.as_deref())?,
+        synthesis: project.document("agents/results/synthesis.json")?,
+        session: id,
+        live,
+        state,
+        commits: Vec::new(),
+    };
+    let folder = Doc::handoffs(&key);
+    let handoffs = handoffs.into_iter().map(|file| format!("{folder}/{file}")).collect();
+    Ok(Branch { key, stats: book.stats(), standing, silent, handoffs })
+}
+
+/// What the session has committed. Asks git, so it is only done where it is wanted.
+pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
+    let Some(start) = live.and_then(|live| live.git_commit_start.as_deref()) else {
+        return Vec::new();
+    };
+    let Ok(root) = project.root() else { return Vec::new() };
+    let range = format!("{start}..HEAD");
+    let run = Run {
+        program: Path::new("git"),
+        args: &[
+            "log",
+            "--no-color",
+            "--no-show-signature",
+            "--format=%h %s",
+            COMMITS,
+            &range,
+            "--",
+        ],
+        dir: &root,
+        env: &[("GIT_OPTIONAL_LOCKS", "0")],
+        stdin: b"",
+        limit: Duration::from_secs(GIT_SECONDS),
+    };
+    let Ok(ended) = child::run(&run) else { return Vec::new() };
+    match ended.code {
+        Some(0) => String::from_utf8_lossy(&ended.stdout).lines().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A document that is there and cannot be read is an error with its name.
+fn good<T>(read: Read<T>, doc: &Doc) -> anyhow::Result<Option<T>> {
+    match read {
+        Read::Good(document) => Ok(Some(document)),
+        Read::None => Ok(None),
+        Read::Bad => bail!("{} cannot be read; `hookkeeper validate` says why", doc.path()),
+    }
+}
+
+/// The session that is meant; else the one whose state was saved, or the only one that lives.
+fn session_of(view: &View, state: &BranchState, named: Option<&str>) -> Option<Live> {
+    let mut lives = view.lives();
+    let find = |id: &str, lives: &mut Vec<Live>| {
+        let at = lives.iter().position(|live| live.session_id == id)?;
+        Some(lives.remove(at))
+    };
+    match named {
+        Some(id) => find(id, &mut lives),
+        None => state
+            .session
+            .as_deref()
+            .and_then(|id| find(id, &mut lives))
+            .or_else(|| (lives.len() == 1).then(|| lives.remove(0))),
+    }
+}
+
+/// What the transcript says now; else what was saved, if it was this session's.
+fn current_todos(live: Option<&Live>, state: &BranchState, session: Option<&str>) -> Vec<Todo> {
+    let transcript = live.and_then(|live| live.transcript_path.as_deref());
+    let now = transcript.map(|path| todos::read(Path::new(path))).unwrap_or_default();
+    let own = session.is_none() || state.session.as_deref() == session;
+    match (now.is_empty(), &state.execution) {
+        (true, Some(saved)) if own => saved.todos.clone(),
+        _ => now,
+    }
+}
+
+/// The book with those marked that are stuck now, and how long each running one has been silent.
+fn witness(
+    project: &Project,
+    mut book: AgentBook,
+    view: &View,
+) -> anyhow::Result<(AgentBook, Vec<(String, u64)>)> {
+    let now = project.process.now();
+    let threshold = project.settings()?.stuck_after();
+    let lives = view.lives();
+    let mut silent = Vec::new();
+    for entry in book.open().cloned().collect::<Vec<_>>() {
+        let found = lives.iter().find_map(|live| live.agent(&entry.id).map(|agent| (live, agent)));
+        let (quiet, is_stuck) = match found {
+            Some((live, agent)) => {
+                let quiet = stuck::silence(live, agent, now);
+                (quiet, agent.is_stuck(quiet, now, threshold))
+            }
+            None => (entry.age(now), entry.age(now) > threshold),
+        };
+        book.mark(&entry.id, is_stuck);
+        silent.push((entry.id, quiet));
+    }
+    Ok((book, silent))
+}
+
+fn unresolved(
+    project: &Project,
+    session: Option<&str>,
+) -> anyhow::Result<Vec<crate::books::errors::Record>> {
+    let errors: Option<Errors> = project.document("errors/classified.json")?;
+    let mut open = errors.map(|errors| errors.errors).unwrap_or_default();
+    open.retain(|record| {
+        matches!(record.status.as_str(), PENDING | ESCALATED)
+            && session.is_none_or(|id| record.session_id == id)
+    });
+    Ok(open)
+}

@@ -1,0 +1,93 @@
+//! `iterative guardrail`: lessons for later iterations.
+
+use anyhow::{Context as _, bail};
+
+use super::desk::Desk;
+use crate::Outcome;
+use crate::books::iterative::guardrails::{self, HEAD, Lesson};
+use crate::books::{clip, plural};
+use crate::plan::Change;
+use crate::store::layout::{Doc, Part};
+
+#[derive(clap::Args)]
+pub struct Guardrail {
+    slug: String,
+    /// What the lesson is called
+    #[arg(required_unless_present = "from", requires_all = ["when", "problem", "solution"])]
+    name: Option<String>,
+    /// Where it applies
+    #[arg(long, value_name = "TEXT")]
+    when: Option<String>,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT")]
+    problem: Option<String>,
+    /// How to avoid it
+    #[arg(long, value_name = "TEXT")]
+    solution: Option<String>,
+    /// Take over the lessons of this archived task
+    #[arg(long, value_name = "ARCHIVED", conflicts_with = "name")]
+    from: Option<String>,
+}
+
+pub fn run(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
+    let redact = at.project.redactor()?;
+    let slug = at.slug(Some(&options.slug))?;
+    let (book_part, doc) = (Part::Guardrails, Doc::Iterative(slug.clone(), Part::Guardrails));
+    at.project.change(|store| {
+        let now = store.task_text(&slug, book_part)?;
+        if store.frozen.contains(&doc) {
+            bail!("{} was not changed: it is no text", doc.path());
+        }
+        let mut new = String::new();
+        let said = if let Some(from) = &options.from {
+            let known = guardrails::parse(now.as_deref().unwrap_or_default());
+            let archived = store.archived_guardrails()?;
+            let found = archived.iter().find(|(name, _)| name == from);
+            let (_, text) = found.with_context(|| {
+                let names: Vec<&str> = archived.iter().map(|(name, _)| name.as_str()).collect();
+                format!(
+                    "there is no archived task `{}` with guardrails; there are: {}",
+                    clip(from, 80),
+                    names.join(", ")
+                )
+            })?;
+            let fresh: Vec<_> = guardrails::parse(text)
+                .into_iter()
+                .filter(|lesson| !known.contains(lesson))
+                .collect();
+            new.extend(fresh.iter().map(guardrails::Guardrail::markdown));
+            format!("Taken over from {from}: {}.", plural(fresh.len(), "guardrail"))
+        } else {
+            let text = |text: &Option<String>| {
+                clip(&redact.text(text.as_deref().unwrap_or_default()), 500)
+            };
+            let state = store.task_state(&slug)?.unwrap_or_default();
+            let learned = match state.current() {
+                Some(id) => format!("{id} iteration {}", state.current_iteration),
+                None => format!("phase {}", state.phase),
+            };
+            let name = text(&options.name);
+            if name.is_empty() {
+                bail!("the guardrail has no name");
+            }
+            let (when, problem, solution) =
+                (text(&options.when), text(&options.problem), text(&options.solution));
+            let lesson = Lesson {
+                name: &name,
+                when: &when,
+                problem: &problem,
+                solution: &solution,
+                learned: &learned,
+            };
+            new = lesson.markdown();
+            format!("Noted in {}: {name}.", doc.path())
+        };
+        if now.is_none() {
+            new.insert_str(0, HEAD);
+        }
+        if !new.is_empty() {
+            store.commit(&[Change::Append(doc.clone(), new)])?;
+        }
+        Ok(Outcome::said(said))
+    })
+}

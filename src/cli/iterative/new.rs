@@ -1,0 +1,160 @@
+//! `iterative new`, and units that are added later.
+
+use anyhow::{Context as _, ensure};
+
+use super::desk::{Desk, Here, around, rule};
+use super::unit::{self, one_line};
+use crate::Outcome;
+use crate::books::iterative::book::Book;
+use crate::books::iterative::brief::{self, Brief};
+use crate::books::iterative::guardrails;
+use crate::books::iterative::progress::{self, CREATED, Entry, Log};
+use crate::books::iterative::{DEVELOPMENT, KNOWLEDGE, Task, context};
+use crate::books::{clip, plural};
+use crate::cli::work::driver;
+use crate::facts::git;
+use crate::id::TaskSlug;
+use crate::loops::iterative::advance::go_on;
+use crate::plan::Plan;
+use crate::store::Store;
+use crate::store::layout::{Doc, Part};
+use crate::time;
+
+const DOMAINS: [&str; 7] =
+    ["feature", "bug", "refactor", "research", "writing", "analysis", "planning"];
+
+#[derive(clap::Args)]
+pub struct New {
+    /// Its folder in .claude/iterative: lower-case letters, digits, - and _
+    slug: String,
+    /// What it is called
+    #[arg(long, value_name = "TEXT")]
+    task: String,
+    #[arg(long, value_parser = [DEVELOPMENT, KNOWLEDGE])]
+    mode: String,
+    #[arg(long, value_parser = DOMAINS)]
+    domain: Option<String>,
+    /// What is wanted in the end
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    outcome: String,
+    /// What has to hold; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    done_when: Vec<String>,
+    /// Can be given several times
+    #[arg(long, value_name = "TEXT")]
+    constraint: Vec<String>,
+    /// How to go about it
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    approach: String,
+    /// ID: title | criteria | max N | needs IDS | files PATHS | output PATH | model NAME; can be given several times
+    #[arg(long, value_name = "UNIT")]
+    unit: Vec<String>,
+    /// Take over the lessons of this archived task; can be given several times
+    #[arg(long, value_name = "ARCHIVED")]
+    guardrails_from: Vec<String>,
+}
+
+pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
+    let slug = TaskSlug::new(&new.slug).map_err(anyhow::Error::msg)?;
+    let redact = at.project.redactor()?;
+    let now = at.project.process.now();
+    let line = |text: &str, what: &str| one_line(&redact, text, what);
+    let lines = |texts: &[String], what: &str| {
+        texts.iter().map(|text| line(text, what)).collect::<anyhow::Result<Vec<_>>>()
+    };
+    let name = line(&new.task, "the task")?;
+    ensure!(!name.is_empty(), "the task is empty");
+    let brief = Brief {
+        outcome: redact.text(new.outcome.trim()),
+        done_when: lines(&new.done_when, "--done-when")?,
+        constraints: lines(&new.constraint, "--constraint")?,
+        approach: redact.text(new.approach.trim()),
+    };
+    let knowledge = new.mode == KNOWLEDGE;
+    let domain =
+        new.domain.clone().unwrap_or_else(|| if knowledge { "research" } else { "feature" }.into());
+    let mut task = Task {
+        task: name,
+        slug: slug.as_str().to_owned(),
+        mode: new.mode.clone(),
+        domain: Some(domain),
+        created: time::spell(now),
+        phase: "discover".into(),
+        ..Task::default()
+    };
+    unit::put(&mut task, &new.unit, &redact)?;
+    let base = git::read(&at.root()?).commit;
+    at.project.change(|store| {
+        let folder = format!(".claude/iterative/{slug}");
+        ensure!(
+            !store.task_slugs()?.contains(&slug),
+            "{folder} is there already; choose another name"
+        );
+        let snapshot = around(store)?;
+        if let Some(id) = &at.session {
+            at.refuse_a_second(id, &snapshot, &slug)?;
+        }
+        let (lessons, offer) = inherited(store, &new.guardrails_from)?;
+        let mut plan = Plan::default();
+        let mut text = |part, text: &str| plan.put_text(Doc::Iterative(slug.clone(), part), text);
+        text(Part::Brief, &brief::render(&task, &brief));
+        text(Part::Context, &context::render(&task, &brief));
+        text(Part::Guardrails, &format!("{}{lessons}", guardrails::HEAD));
+        text(Part::Progress, progress::HEAD);
+        let mut book = Book::with(slug.clone(), task, Log::default(), None, now);
+        rule(book.record(created(&book.state, at.session.as_deref(), base)))?;
+        rule(go_on(&mut book))?;
+        store.commit(&plan.changes)?;
+        if knowledge {
+            store.make_task_folder(&slug, "sources")?;
+            store.make_task_folder(&slug, "outputs")?;
+        }
+        let here = Here { book, snapshot, store, signalled: false };
+        let owner = driver(at.session.as_deref());
+        let units = plural(here.book.state.units().iter().count(), "unit");
+        let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{}", here.now());
+        at.write(here)?;
+        Ok(Outcome::said(said))
+    })
+}
+
+fn created(task: &Task, session: Option<&str>, base: Option<String>) -> Entry {
+    let mut entry = Entry::of_task(CREATED);
+    let units = task.units().iter().count();
+    entry.did = Some(format!("{}: {}", plural(units, "unit"), task.task));
+    entry.phase = Some(if units > 0 { "execute" } else { "discover" }.into());
+    entry.session = session.map(str::to_owned);
+    entry.commit = base;
+    entry
+}
+
+/// The lessons that are taken over, and those that could be.
+fn inherited(store: &Store, from: &[String]) -> anyhow::Result<(String, String)> {
+    let archived = store.archived_guardrails()?;
+    let mut lessons: Vec<guardrails::Guardrail> = Vec::new();
+    for name in from {
+        let found = archived.iter().find(|(archived, _)| archived == name);
+        let (_, text) =
+            found.with_context(|| format!("there is no archived task `{}`", clip(name, 80)))?;
+        for lesson in guardrails::parse(text) {
+            if !lessons.contains(&lesson) {
+                lessons.push(lesson);
+            }
+        }
+    }
+    let offers =
+        archived.iter().filter(|(name, _)| !from.contains(name)).filter_map(|(name, text)| {
+            let names: Vec<String> =
+                guardrails::parse(text).into_iter().map(|lesson| lesson.name).collect();
+            (!names.is_empty()).then(|| format!("{name} ({})", clip(&names.join(", "), 160)))
+        });
+    let offers: Vec<String> = offers.take(5).collect();
+    let offer = match offers.as_slice() {
+        [] => String::new(),
+        offers => format!(
+            "Guardrails of earlier tasks: {}. `hookkeeper iterative guardrail SLUG --from NAME` takes them over.\n",
+            offers.join("; ")
+        ),
+    };
+    Ok((lessons.iter().map(guardrails::Guardrail::markdown).collect(), offer))
+}

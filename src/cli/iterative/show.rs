@@ -1,0 +1,224 @@
+//! Views of tasks, for people and as JSON.
+
+use anyhow::bail;
+use serde_json::json;
+
+use super::desk::Desk;
+use crate::Outcome;
+use crate::books::iterative::book::Book;
+use crate::books::iterative::lifecycle::Status;
+use crate::books::iterative::plan::status_line;
+use crate::books::iterative::{Task, Unit};
+use crate::books::{clip, plural};
+use crate::cli::table::row;
+use crate::cli::{said_json, table};
+use crate::id::TaskSlug;
+use crate::loops::iterative::prompt;
+use crate::store::iterative::utf8;
+use crate::store::layout::Part;
+use crate::time;
+
+pub fn list(at: &Desk, as_json: bool) -> anyhow::Result<Outcome> {
+    let mut tasks = Vec::new();
+    let mut broken = Vec::new();
+    for slug in at.slugs()? {
+        match at.state(&slug)?.filter(Task::is_known) {
+            Some(task) => tasks.push((slug, task)),
+            None => broken.push(slug.as_str().to_owned()),
+        }
+    }
+    let archived = at.shelf()?.map(|shelf| shelf.archived()).transpose()?.unwrap_or_default();
+    if as_json {
+        let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
+        return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
+    }
+    let mut rows = vec![row!["TASK", "PHASE", "DONE", "AT WORK", "DRIVEN BY", "WHAT"]];
+    rows.extend(tasks.iter().map(|(slug, task)| {
+        let (done, all) = task.done();
+        let phase = task.verdict.clone().unwrap_or_else(|| task.phase.clone());
+        let by = task.session_id.as_deref().map_or("nobody", |id| id.get(..8).unwrap_or(id));
+        row![
+            slug,
+            phase,
+            format!("{done} of {all}"),
+            task.current().unwrap_or("-"),
+            by,
+            clip(&task.task, 60)
+        ]
+    }));
+    let mut out = match tasks.is_empty() {
+        true => "No task. `hookkeeper iterative new SLUG --task T --mode development --unit 'T1: …'` makes one.\n".into(),
+        false => table::align(&rows),
+    };
+    if !broken.is_empty() {
+        out.push_str(&format!("Without a state that can be read: {}\n", broken.join(", ")));
+    }
+    if !archived.is_empty() {
+        out.push_str(&format!(
+            "{} in .claude/iterative/archive\n",
+            plural(archived.len(), "archived task")
+        ));
+    }
+    Ok(Outcome::said(out))
+}
+
+pub fn status(at: &Desk, named: Option<&str>, as_json: bool) -> anyhow::Result<Outcome> {
+    let slug = at.slug(named)?;
+    let (book, trouble) = read(at, &slug)?;
+    if as_json {
+        let task = &book.state;
+        let next = task.current().or_else(|| task.workable());
+        return said_json(&json!({
+            "slug": slug.as_str(), "open": task.is_open(), "task": task, "next": next,
+            "conflicts": book.conflicts, "trouble": trouble,
+        }));
+    }
+    Ok(Outcome::said(page(&book, trouble.as_deref(), at.project.process.now())))
+}
+
+/// A task without the lock, and what is wrong with its log.
+fn read(at: &Desk, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
+    let now = at.project.process.now();
+    let shelf = at.shelf()?;
+    let bytes = |part| match &shelf {
+        Some(shelf) => shelf.bytes(slug, part),
+        None => Ok(None),
+    };
+    let state: Task = match bytes(Part::State)?.map(|bytes| serde_json::from_slice(&bytes)) {
+        Some(Ok(task)) => task,
+        None => bail!(
+            ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {slug}` makes it anew"
+        ),
+        Some(Err(why)) => bail!(
+            ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {slug}` makes it anew"
+        ),
+    };
+    let text = |part| Ok::<_, anyhow::Error>(bytes(part)?.and_then(|bytes| utf8(&bytes).ok()));
+    let plan = text(if state.is_knowledge() { Part::Plan } else { Part::Tasks })?;
+    let progress = text(Part::Progress)?;
+    match Book::open(slug.clone(), state.clone(), progress.as_deref(), plan.clone(), now) {
+        Ok(book) => Ok((book, None)),
+        Err(why) if state.is_known() => Ok((
+            Book::with(
+                slug.clone(),
+                state,
+                crate::books::iterative::progress::Log::default(),
+                plan,
+                now,
+            ),
+            Some(why),
+        )),
+        Err(why) => bail!(".claude/iterative/{slug}/state.json: {why}"),
+    }
+}
+
+fn page(book: &Book, trouble: Option<&str>, now: time::Time) -> String {
+    let (slug, task) = (&book.slug, &book.state);
+    let domain = task.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
+    let mut out = format!("{slug}: {} ({}{domain})\n", clip(&task.task, 100), task.mode);
+    let end = match (&task.verdict, &task.verdict_reason) {
+        (Some(verdict), Some(why)) => format!(", {verdict}: {}", clip(why, 200)),
+        (Some(verdict), None) => format!(", {verdict}"),
+        _ => String::new(),
+    };
+    let driver =
+        task.session_id.as_deref().map_or("nobody yet".into(), |id| format!("session {id}"));
+    let age = time::human(time::age(&task.updated, now));
+    out.push_str(&format!("phase {}{end}, driven by {driver}, updated {age} ago\n\n", task.phase));
+    if task.units().is_empty() {
+        out.push_str("No units yet.\n");
+    } else {
+        let mut rows = vec![row![
+            "",
+            "UNIT",
+            "STATUS",
+            "ITERATIONS",
+            "CONFIRMED",
+            "NEEDS",
+            "TITLE",
+            "BLOCKED BY"
+        ]];
+        rows.extend(task.units().iter().map(|(id, unit)| unit_row(id, unit, task)));
+        out.push_str(&table::align(&rows));
+    }
+    let (done, all) = task.done();
+    out.push_str(&format!("\n{done} of {all} done ({})\n", status_line(task)));
+    out.push_str(&next(book));
+    if let Some(last) = book.log.entries.iter().rev().find(|entry| entry.did.is_some()) {
+        let did = clip(last.did.as_deref().unwrap_or_default(), 160);
+        out.push_str(&format!(
+            "Last entry: {} - {} - {}: {did}\n",
+            last.subject, last.what, last.at
+        ));
+    }
+    if !task.commits.is_empty() {
+        let newest = task.commits.last().map(|commit| clip(commit, 100)).unwrap_or_default();
+        out.push_str(&format!("{}, the newest {newest}\n", plural(task.commits.len(), "commit")));
+    }
+    for conflict in &book.conflicts {
+        out.push_str(&format!(
+            "Conflict: {conflict}. `hookkeeper iterative rebuild {slug}` settles it.\n"
+        ));
+    }
+    if let Some(why) = trouble {
+        out.push_str(&format!(
+            "Trouble: {why}. `hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is.\n"
+        ));
+    }
+    out
+}
+
+fn unit_row(id: &str, unit: &Unit, task: &Task) -> Vec<String> {
+    let mark = if task.current() == Some(id) { "▸" } else { "" };
+    let status = match unit.skipped {
+        true => "skipped".to_owned(),
+        false => unit.status.replace('_', " "),
+    };
+    let confirmed = match (unit.confirmations_used, unit.is(Status::Done)) {
+        (0, _) => "-".to_owned(),
+        (n, true) => format!("{n}, verified"),
+        (n, false) => n.to_string(),
+    };
+    let needs = if unit.needs.is_empty() { "-".to_owned() } else { unit.needs.join(", ") };
+    row![
+        mark,
+        id,
+        status,
+        format!("{} of {}", unit.iterations_used, unit.max_iterations),
+        confirmed,
+        needs,
+        clip(&unit.title, 60),
+        clip(unit.reason.as_deref().unwrap_or(""), 80),
+    ]
+}
+
+fn next(book: &Book) -> String {
+    let task = &book.state;
+    if !task.is_open() {
+        return match task.verdict.as_deref() {
+            Some("complete") => format!("Next: `hookkeeper iterative archive {}`\n", book.slug),
+            Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", book.slug),
+            None => String::new(),
+        };
+    }
+    match task.current().or_else(|| task.workable()) {
+        Some(id) => {
+            let unit = task.unit(id).cloned().unwrap_or_default();
+            let what = match unit.status() {
+                Some(Status::Confirming) => "confirm".to_owned(),
+                Some(Status::Verifying) => "verify".to_owned(),
+                Some(Status::InProgress) => {
+                    format!("iteration {} of {}", unit.iterations_used, unit.max_iterations)
+                }
+                _ => "start".to_owned(),
+            };
+            let left =
+                book.log.remaining(id).map(|left| format!("; remaining: {}", clip(left, 160)));
+            format!("Next: {id}, {what}{}\n", left.unwrap_or_default())
+        }
+        None if task.units().is_empty() => {
+            format!("Next: `hookkeeper iterative unit {} 'T1: title | criteria'`\n", book.slug)
+        }
+        None => format!("Next: {}\n", prompt::question(book).trim_start_matches("HookKeeper: ")),
+    }
+}

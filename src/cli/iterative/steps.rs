@@ -1,0 +1,200 @@
+//! What moves a task on.
+
+use anyhow::{Context as _, bail};
+
+use super::desk::{Desk, rule};
+use crate::Outcome;
+use crate::books::clip;
+use crate::books::iterative::PHASES;
+use crate::books::iterative::progress::{Entry, NONE};
+use crate::cli::work::the_session;
+use crate::hooks::drive::iterative::adopted;
+use crate::loops::Verdict;
+use crate::loops::iterative::advance::{self, go_on};
+use crate::loops::iterative::signal::Said;
+use crate::loops::iterative::title;
+use crate::store::layout::Part;
+
+const MOST: u64 = 1000;
+
+#[derive(clap::Args)]
+pub struct Log {
+    slug: String,
+    unit: String,
+    /// What was done
+    #[arg(long, value_name = "TEXT")]
+    did: String,
+    /// What is left; "None" if nothing is
+    #[arg(long, value_name = "TEXT")]
+    remaining: String,
+    /// What is in the way
+    #[arg(long, value_name = "TEXT", default_value = "None")]
+    blockers: String,
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
+    /// For the record only: `iterative signal`, or the tag in a message, moves the unit
+    #[arg(long, value_name = "SIGNAL")]
+    signal: Option<String>,
+}
+
+pub fn next(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    at.change(slug, |here| {
+        here.must_be_own(at.session.as_deref())?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn log(at: &Desk, log: &Log) -> anyhow::Result<Outcome> {
+    let redact = at.project.redactor()?;
+    at.change(Some(&log.slug), |here| {
+        let text = |text: &String| Some(redact.text(text));
+        let entry = Entry {
+            did: text(&log.did),
+            remaining: text(&log.remaining),
+            blockers: text(&log.blockers),
+            commit: log.commit.clone(),
+            signal: log.signal.as_ref().and_then(text),
+            ..Entry::default()
+        };
+        rule(advance::note(&mut here.book, &log.unit, entry))?;
+        Ok(format!("Noted in {}.", here.book.file(Part::Progress)))
+    })
+}
+
+pub fn signal(at: &Desk, slug: &str, text: &str) -> anyhow::Result<Outcome> {
+    let text = text.trim().trim_start_matches("<signal>").trim_end_matches("</signal>");
+    let Some(said) = Said::parse(text) else {
+        bail!(
+            "`{}` is no signal; signals are T1_DONE, T1_VERIFIED, T1_GAPS and BLOCKED: why",
+            clip(text, 80)
+        );
+    };
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        if here.book.state.phase != "execute" {
+            bail!("the task {slug} is in its phase {}; signals count in execute", here.book.state.phase);
+        }
+        let driver = here.driver().filter(|live| at.session.as_ref() == Some(&live.session_id));
+        if driver.is_some_and(|live| live.loop_signalled) {
+            bail!("one signal in a turn: the last one was taken; end the turn, and go on with what comes then");
+        }
+        let changed = here.driver().is_some_and(|live| live.loop_edits > 0);
+        rule(advance::signal(&mut here.book, &said, changed))?;
+        rule(go_on(&mut here.book))?;
+        here.signalled = at.session.is_some();
+        Ok(here.now())
+    })
+}
+
+pub fn phase(at: &Desk, slug: &str, name: &str) -> anyhow::Result<Outcome> {
+    at.change(Some(slug), |here| {
+        here.must_be_own(at.session.as_deref())?;
+        match name {
+            "complete" => bail!("`hookkeeper iterative archive {slug}` makes a task complete"),
+            name if !PHASES.contains(&name) => {
+                bail!("there is no phase `{}`; there are {}", clip(name, 40), PHASES.join(", "))
+            }
+            "execute" => {
+                here.must_run(at.session.as_deref())?;
+                if here.book.state.units().is_empty() {
+                    bail!("the task {slug} has no units; `hookkeeper iterative unit {slug} 'T1: title | criteria'` adds one");
+                }
+            }
+            _ => {}
+        }
+        let mut entry = Entry::of_task("Phase");
+        entry.phase = Some(name.to_owned());
+        rule(here.book.record(entry))?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn skip(at: &Desk, slug: &str, id: &str, reason: Option<&str>) -> anyhow::Result<Outcome> {
+    let why = match reason {
+        Some(why) => Some(at.project.redactor()?.text(why)),
+        None => None,
+    };
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        rule(advance::skip(&mut here.book, id, why))?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn unblock(at: &Desk, slug: &str, id: &str) -> anyhow::Result<Outcome> {
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        rule(advance::unblock(&mut here.book, id))?;
+        rule(go_on(&mut here.book))?;
+        Ok(here.now())
+    })
+}
+
+pub fn set(at: &Desk, slug: &str, id: &str, value: &str) -> anyhow::Result<Outcome> {
+    let most = value.strip_prefix("max=").and_then(|n| n.parse::<u64>().ok());
+    let most = most.filter(|n| (1..=MOST).contains(n));
+    let most =
+        most.with_context(|| format!("`{}`: say max=N, from 1 to {MOST}", clip(value, 40)))?;
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        rule(advance::limit(&mut here.book, id, most))?;
+        rule(go_on(&mut here.book))?;
+        Ok(format!("{id}: {most} iterations at most.\n{}", here.now()))
+    })
+}
+
+pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    let named = at.slug_of(slug, |task| {
+        task.is_known() && task.phase != "complete" && task.verdict.as_deref() != Some("complete")
+    })?;
+    at.change(Some(named.as_str()), |here| {
+        here.must_be_own(at.session.as_deref())?;
+        let slug = here.book.slug.clone();
+        let was = here.book.state.verdict.clone();
+        if was.as_deref() == Some("complete") || here.book.state.phase == "complete" {
+            bail!("the task {slug} is complete; make a new one");
+        }
+        let owner = here.book.state.session_id.clone();
+        if let Some(id) = owner.as_ref().or(at.session.as_ref()) {
+            at.refuse_a_second(id, &here.snapshot, &slug)?;
+        }
+        if was.is_some() {
+            let mut entry = Entry::of_task("Resumed");
+            entry.verdict = Some(NONE.to_owned());
+            rule(here.book.record(entry))?;
+        }
+        if let (None, Some(id)) = (&owner, &at.session) {
+            rule(here.book.record(adopted(id)))?;
+        }
+        rule(go_on(&mut here.book))?;
+        let mut lines = vec![format!("Goes on: {}.", title(&here.book))];
+        let current = here.book.state.current().and_then(|id| here.book.log.remaining(id));
+        lines.extend(current.map(|left| format!("Remaining, by the log: {left}")));
+        lines.push(here.now());
+        Ok(lines.join("\n"))
+    })
+}
+
+pub fn adopt(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    at.change(slug, |here| {
+        here.must_run(None)?;
+        let id = the_session(at.session.clone(), &here.snapshot)?;
+        at.refuse_a_second(&id, &here.snapshot, &here.book.slug)?;
+        if here.book.state.session_id.as_ref() != Some(&id) {
+            rule(here.book.record(adopted(&id)))?;
+        }
+        Ok(format!("{}: now driven by session {id}", title(&here.book)))
+    })
+}
+
+pub fn cancel(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
+    at.change(slug, |here| {
+        here.must_run(at.session.as_deref())?;
+        let title = title(&here.book);
+        rule(advance::end(&mut here.book, Verdict::Cancelled, "cancelled by a command"))?;
+        Ok(format!("Cancelled: {title}"))
+    })
+}

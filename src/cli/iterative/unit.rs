@@ -1,0 +1,119 @@
+//! Units as people write them, and those that are added to a task later.
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::desk::{Desk, rule};
+use crate::Outcome;
+use crate::books::iterative::needs::{circle, in_order};
+use crate::books::iterative::progress::{Entry, TASK};
+use crate::books::iterative::{Task, Unit};
+use crate::books::{clip, plural};
+use crate::facts::secrets::Redactor;
+use crate::loops::iterative::advance::go_on;
+
+const LONGEST: usize = 500;
+const LONGEST_ID: usize = 16;
+const MOST: u64 = 1000;
+
+/// Adds units to a task that is there.
+pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
+    let redact = at.project.redactor()?;
+    at.change(Some(slug), |here| {
+        here.must_run(at.session.as_deref())?;
+        let mut task = here.book.state.clone();
+        put(&mut task, units, &redact)?;
+        here.book.state = task;
+        let added: Vec<&str> =
+            here.book.state.units().ids().into_iter().rev().take(units.len()).collect();
+        let mut entry = Entry::of_task("Units");
+        entry.did =
+            Some(format!("Added {}.", added.into_iter().rev().collect::<Vec<_>>().join(", ")));
+        rule(here.book.record(entry))?;
+        rule(go_on(&mut here.book))?;
+        let count = here.book.state.units().iter().count();
+        Ok(format!("The task {slug} has {} now.\n{}", plural(count, "unit"), here.now()))
+    })
+}
+
+pub fn put(task: &mut Task, specs: &[String], redact: &Redactor) -> anyhow::Result<()> {
+    for spec in specs {
+        let (id, unit) = parse(spec, redact)?;
+        ensure!(task.unit(&id).is_none(), "unit {id} is there twice");
+        task.units_mut().0.push((id, unit));
+    }
+    let ids: Vec<String> = task.units().iter().map(|(id, _)| id.clone()).collect();
+    for (id, unit) in task.units().iter() {
+        if let Some(odd) = unit.needs.iter().find(|need| !ids.contains(need)) {
+            bail!("unit {id} needs {odd}, which does not exist; there are {}", ids.join(", "));
+        }
+    }
+    let circle: Vec<String> = circle(task.units());
+    if let Some(first) = circle.first() {
+        // Along what needs what, and back to where it began.
+        bail!("units need each other in a circle: {} → {first}", circle.join(" → "));
+    }
+    for (_, unit) in task.units_mut().iter_mut() {
+        in_order(&mut unit.needs, &ids);
+    }
+    task.settle();
+    Ok(())
+}
+
+/// `T1: title | criteria | max 5 | needs T0 | files a.rs,b.rs | output out.md | model sonnet`
+fn parse(spec: &str, redact: &Redactor) -> anyhow::Result<(String, Unit)> {
+    let mut parts = spec.split('|').map(str::trim);
+    let shown = clip(spec, 60);
+    let first = parts.next().unwrap_or_default();
+    let (id, title) =
+        first.split_once(':').with_context(|| format!("unit `{shown}`: say `ID: title`"))?;
+    let id = id.trim();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    let begins = id.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
+    ensure!(
+        begins && id.len() <= LONGEST_ID && id.bytes().all(plain) && id != TASK,
+        "unit `{}`: an id is a letter and then up to {} letters, digits, `_`, `-` and `.`, such as T1",
+        clip(id, 40),
+        LONGEST_ID - 1
+    );
+    let title = one_line(redact, title, &format!("unit {id}: the title"))?;
+    ensure!(!title.is_empty(), "unit {id} has no title");
+    let mut unit = Unit { title, ..Unit::default() };
+    for part in parts.filter(|part| !part.is_empty()) {
+        let (key, value) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
+        let value = value.trim();
+        let list = || value.split([',', ' ']).filter(|item| !item.is_empty()).map(str::to_owned);
+        let number = value.parse::<u64>().ok().filter(|n| (1..=MOST).contains(n));
+        match key {
+            "max" if number.is_some() => {
+                unit.max_iterations = number.unwrap_or(unit.max_iterations)
+            }
+            "needs" if !value.is_empty() => {
+                unit.needs = list().filter(|need| need != "none").collect()
+            }
+            "files" if !value.is_empty() => {
+                unit.files = value.split(',').map(|file| file.trim().to_owned()).collect()
+            }
+            "output" if !value.is_empty() => unit.output = value.to_owned(),
+            "model" if !value.is_empty() => unit.model = value.to_owned(),
+            _ if unit.criteria.is_empty() => {
+                unit.criteria = one_line(redact, part, &format!("unit {id}: the criteria"))?;
+            }
+            _ => bail!("unit {id}: `{}` is not understood", clip(part, 60)),
+        }
+    }
+    unit.files.retain(|file| !file.is_empty());
+    let odd = |text: &String| text.contains('`') || text.chars().any(char::is_control);
+    ensure!(
+        !unit.files.iter().chain([&unit.output, &unit.model]).any(odd),
+        "unit {id}: a path or model has characters that cannot be written down"
+    );
+    Ok((id.to_owned(), unit))
+}
+
+/// A text on one line; one that would have to be cut is refused.
+pub fn one_line(redact: &Redactor, text: &str, what: &str) -> anyhow::Result<String> {
+    let text = clip(&redact.text(text), usize::MAX);
+    let length = text.chars().count();
+    ensure!(length <= LONGEST, "{what} has {length} characters; {LONGEST} at most");
+    Ok(text)
+}

@@ -1,0 +1,436 @@
+//! The autonomous loop: a feature goes through phases, each with a receipt, until it is shipped.
+
+pub mod phase;
+pub mod receipts;
+pub mod words;
+
+use super::governor::{Loop, Stop};
+use super::{Say, Verdict, is_out_of_time, promise};
+use crate::books::autonomous::{Autonomous, VERSION};
+use crate::books::watched::Watched;
+use crate::books::{Extra, clip};
+use crate::time::{self, Time};
+use phase::Phase;
+use receipts::{EXCUSED, Present, missing};
+
+/// The loop as the governor drives it. A model may write its file, so what we saw last is kept
+/// elsewhere (`watched`), and holds.
+pub struct Driven {
+    pub state: Autonomous,
+    pub watched: Watched,
+    pub present: Present,
+}
+
+/// What the file says against what we saw last.
+enum Moved {
+    No,
+    /// Through these phases, each with a receipt.
+    Rightly(Vec<Phase>),
+    /// Out of this phase, and what is wrong with that.
+    Wrongly(Phase, String),
+}
+
+impl Driven {
+    pub fn new(
+        mut state: Autonomous,
+        watched: Option<Watched>,
+        present: Present,
+        now: Time,
+    ) -> Self {
+        let old = state.version < VERSION;
+        upgrade(&mut state, now);
+        let watched = watched.filter(|seen| seen.is_of(&state));
+        let mut watched = watched.unwrap_or_else(|| watch(&state));
+        if old {
+            watched.excused = receipts::excused(&state);
+        }
+        if state.phase == watched.phase {
+            state.phase_iteration = state.phase_iteration.max(watched.phase_iteration);
+        }
+        state.global_iteration = state.global_iteration.max(watched.global_iteration);
+        state.fix_review_cycles = state.fix_review_cycles.max(watched.fix_review_cycles);
+        state.max_iterations = state.max_iterations.min(watched.max_iterations);
+        state.max_phase_iterations = state.max_phase_iterations.min(watched.max_phase_iterations);
+        state.max_fix_cycles = state.max_fix_cycles.min(watched.max_fix_cycles);
+        let least = [state.max_minutes, watched.max_minutes].into_iter().flatten().min();
+        state.max_minutes = least;
+        state.skip_test_review &= !watched.gate;
+        state.session_id = state.session_id.take().or_else(|| watched.session_id.clone());
+        state.verdict = state.verdict.take().or_else(|| watched.verdict.clone());
+        Self { state, watched, present }
+    }
+
+    fn moved(&self) -> Moved {
+        let Some(before) = Phase::named(&self.watched.phase) else { return Moved::No };
+        if self.state.phase == self.watched.phase {
+            return Moved::No;
+        }
+        let new = self.state.receipts.get(self.watched.receipts as usize..).unwrap_or_default();
+        match receipts::way(before, &self.state.phase, new, &self.present) {
+            Ok(steps) => match self.has_rounds_for(&steps) {
+                true => Moved::Rightly(steps),
+                false => {
+                    Moved::Wrongly(before, "the rounds of fix and re_review are used up".into())
+                }
+            },
+            Err(why) => Moved::Wrongly(before, why),
+        }
+    }
+
+    /// The rounds that are over after these phases.
+    fn rounds(&self, steps: &[Phase]) -> u64 {
+        let new = steps.iter().filter(|step| **step == Phase::ReReview).count() as u64;
+        self.watched.fix_review_cycles.saturating_add(new)
+    }
+
+    fn has_rounds_for(&self, steps: &[Phase]) -> bool {
+        let more = self.state.phase == Phase::Fix.name();
+        !more || self.rounds(steps) < self.state.max_fix_cycles
+    }
+
+    /// Takes over phases that the model left by itself.
+    fn accept(&mut self, steps: &[Phase]) {
+        // The model may have listed them, or not.
+        self.state.phases_completed.truncate(self.watched.completed as usize);
+        self.state.phases_completed.extend(steps.iter().map(|step| step.name().to_owned()));
+        self.state.fix_review_cycles = self.state.fix_review_cycles.max(self.rounds(steps));
+        for step in steps {
+            let receipt = self.state.receipts.iter().rev().find(|r| r.phase == step.name());
+            let artifact = receipt.map(|receipt| receipt.artifact().to_owned());
+            if let Some(artifact) = artifact.filter(|artifact| !artifact.is_empty()) {
+                set_artifact(&mut self.state, *step, artifact);
+            }
+        }
+        self.state.phase_iteration = 0;
+        self.watched = self.seen();
+    }
+
+    /// Acceptance tests are a person's to approve, whatever the file says.
+    fn waits(&mut self) -> bool {
+        let steps = match self.moved() {
+            Moved::Rightly(steps) if self.wants_a_person() => steps,
+            _ => Vec::new(),
+        };
+        let gate = steps.iter().position(|step| *step == Phase::SpecTest);
+        if let Some(before) = gate.and_then(|at| steps.get(..at)) {
+            self.accept(before);
+        }
+        if self.watched.awaiting || gate.is_some() {
+            self.state.phase = Phase::SpecTest.name().into();
+            self.state.awaiting_approval = true;
+            self.state.phase_iteration = self.watched.phase_iteration;
+            self.state.phases_completed.truncate(self.watched.completed as usize);
+        }
+        self.state.awaiting_approval &= self.state.phase == Phase::SpecTest.name();
+        self.state.awaiting_approval
+    }
+
+    fn ask_a_person(&self) -> Say {
+        Say::Wait(format!("HookKeeper: {}", words::wants_approval(&self.state)))
+    }
+
+    fn wants_a_person(&self) -> bool {
+        self.watched.gate && !self.watched.approved
+    }
+
+    fn force(&mut self, phase: Phase, now: Time) -> Option<Say> {
+        let most = self.state.max_phase_iterations;
+        if phase == Phase::Ship {
+            let why = format!("the limit of {most} iterations in phase {}", phase.name());
+            return Some(self.over(Verdict::Capped, why, now));
+        }
+        let why = format!("{EXCUSED}: {most} iterations in the phase");
+        self.state.add_error(why, time::spell(now));
+        self.watched.excused.push(phase.name().into());
+        if phase == Phase::SpecTest && self.wants_a_person() {
+            self.state.awaiting_approval = true;
+            return Some(self.ask_a_person());
+        }
+        complete(&mut self.state, phase, 0, now);
+        None
+    }
+
+    /// A move without proof is taken back once; the next one goes through and is written down.
+    fn send_back(&mut self, before: Phase, why: &str, now: Time) -> String {
+        let to = clip(&self.state.phase, 40);
+        if self.watched.sent_back {
+            let message = format!("{EXCUSED}: moved to {to} by hand although {why}");
+            let after = std::mem::replace(&mut self.state.phase, before.name().into());
+            self.state.add_error(message, time::spell(now));
+            self.watched.excused.push(before.name().into());
+            // Past the acceptance tests only a person leads.
+            let past = Phase::named(&after).is_some_and(|after| after > Phase::SpecTest);
+            let stops = past && before <= Phase::SpecTest && self.wants_a_person();
+            self.state.phase = if stops { Phase::SpecTest.name().into() } else { after };
+            self.state.awaiting_approval = stops;
+            self.accept(if before == Phase::SpecTest && stops {
+                &[]
+            } else {
+                std::slice::from_ref(&before)
+            });
+            return format!(
+                "The phase was moved from {} to {to} again although {why}. It is let through, and written down under errors.",
+                before.name()
+            );
+        }
+        self.state.phase = before.name().into();
+        self.state.phase_iteration = self.watched.phase_iteration;
+        self.state.fix_review_cycles = self.watched.fix_review_cycles;
+        self.state.phases_completed.truncate(self.watched.completed as usize);
+        self.watched.sent_back = true;
+        format!(
+            "The phase was moved from {} to {to} although {why}. It is {} again.",
+            before.name(),
+            before.name()
+        )
+    }
+
+    fn over(&mut self, verdict: Verdict, why: String, now: Time) -> Say {
+        end(&mut self.state, verdict, &why, now);
+        Say::End(verdict, why)
+    }
+}
+
+impl Loop for Driven {
+    fn is_over(&self) -> bool {
+        !self.state.is_running()
+    }
+
+    fn check(&mut self, stop: &Stop) -> Option<Say> {
+        if Phase::named(&self.state.phase).is_none() {
+            return Some(Say::Wait(format!(
+                "HookKeeper: the {} is in a phase that is not known, so it does not go on by itself. The phases: {}.",
+                words::title(&self.state),
+                Phase::ALL.map(Phase::name).join(", ")
+            )));
+        }
+        if self.waits() {
+            return Some(self.ask_a_person());
+        }
+        if let Moved::Rightly(steps) = self.moved() {
+            self.accept(&steps);
+        }
+        let shipping = self.state.phase == Phase::Ship.name() && matches!(self.moved(), Moved::No);
+        if shipping && self.promises(stop) && self.missing().is_empty() {
+            let why = format!("the promise {} was made", clip(&self.state.completion_promise, 200));
+            self.state.phases_completed.push(Phase::Ship.name().into());
+            return Some(self.over(Verdict::Complete, why, stop.now));
+        }
+        let began = self.state.resumed_at.as_ref().unwrap_or(&self.state.started_at);
+        if is_out_of_time(began, self.state.max_minutes, stop.now) {
+            let minutes = self.state.max_minutes.unwrap_or(0);
+            return Some(self.over(
+                Verdict::Capped,
+                format!("the time limit of {minutes} minutes"),
+                stop.now,
+            ));
+        }
+        if self.state.global_iteration >= self.state.max_iterations {
+            let why = format!("the limit of {} iterations", self.state.max_iterations);
+            return Some(self.over(Verdict::Capped, why, stop.now));
+        }
+        None
+    }
+
+    fn turn(&mut self, stop: &Stop) -> Say {
+        let mut first = Vec::new();
+        if let Moved::Wrongly(before, why) = self.moved() {
+            first.push(self.send_back(before, &why, stop.now));
+        }
+        if self.state.awaiting_approval {
+            return self.ask_a_person();
+        }
+        let Some(phase) = Phase::named(&self.state.phase) else {
+            return Say::Wait(words::title(&self.state));
+        };
+        if self.promises(stop) {
+            first.push(self.not_yet(phase));
+        }
+        if self.state.phase_iteration >= self.state.max_phase_iterations {
+            if let Some(said) = self.force(phase, stop.now) {
+                return said;
+            }
+            first.push(format!(
+                "Phase {} took too long and was left without a receipt.",
+                phase.name()
+            ));
+        }
+        let phase = Phase::named(&self.state.phase).unwrap_or(phase);
+        self.state.phase_iteration = self.state.phase_iteration.saturating_add(1);
+        self.state.global_iteration = self.state.global_iteration.saturating_add(1);
+        self.state.last_updated = time::spell(stop.now);
+        Say::Go { reason: words::reason(&self.state, phase, &first), title: self.title() }
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
+        self.over(verdict, why.to_owned(), now);
+    }
+
+    fn title(&self) -> String {
+        words::title(&self.state)
+    }
+
+    fn resume(&self) -> &'static str {
+        "hookkeeper autonomous resume"
+    }
+}
+
+impl Driven {
+    /// What is to be remembered for the next time.
+    pub fn seen(&self) -> Watched {
+        watch_again(&self.watched, &self.state)
+    }
+
+    /// Brings the file and what we saw last together, for a command: a move that is proven is taken
+    /// over. What is wrong with one that is not.
+    pub fn settle(&mut self) -> Option<String> {
+        if self.waits() {
+            return None;
+        }
+        match self.moved() {
+            Moved::No => None,
+            Moved::Rightly(steps) => {
+                self.accept(&steps);
+                None
+            }
+            Moved::Wrongly(before, why) => Some(format!(
+                "the phase was moved by hand from {} to {} although {why}",
+                before.name(),
+                clip(&self.state.phase, 40)
+            )),
+        }
+    }
+
+    /// What a promise would need.
+    fn missing(&self) -> Vec<String> {
+        let mut missing = missing(&self.state, &self.watched.excused, &self.present);
+        if self.wants_a_person() {
+            missing.push("spec_test: nobody has approved the acceptance tests".into());
+        }
+        missing
+    }
+
+    fn promises(&self, stop: &Stop) -> bool {
+        promise::is_made(stop.message, &self.state.completion_promise)
+    }
+
+    /// Why a promise does not complete the loop.
+    fn not_yet(&self, phase: Phase) -> String {
+        let missing = self.missing();
+        let mut why = "The promise came too early.".to_owned();
+        if phase != Phase::Ship {
+            why.push_str(&format!(" It counts in phase ship; this is {}.", phase.name()));
+        }
+        if !missing.is_empty() {
+            why.push_str(&format!(
+                " Not proven yet: {}. A receipt for an earlier phase: `hookkeeper autonomous advance --phase NAME …`.",
+                clip(&missing.join("; "), 800)
+            ));
+        }
+        why
+    }
+}
+
+/// What is to be remembered of a loop's file.
+pub fn watch(state: &Autonomous) -> Watched {
+    Watched {
+        feature: state.feature.clone(),
+        started_at: state.started_at.clone(),
+        session_id: state.session_id.clone(),
+        phase: state.phase.clone(),
+        phase_iteration: state.phase_iteration,
+        global_iteration: state.global_iteration,
+        fix_review_cycles: state.fix_review_cycles,
+        max_iterations: state.max_iterations,
+        max_phase_iterations: state.max_phase_iterations,
+        max_fix_cycles: state.max_fix_cycles,
+        max_minutes: state.max_minutes,
+        receipts: state.receipts.len() as u64,
+        completed: state.phases_completed.len() as u64,
+        excused: receipts::excused(state),
+        gate: !state.skip_test_review,
+        // A file that is new to us and past that point was approved elsewhere, or never had to be.
+        approved: Phase::named(&state.phase).is_some_and(|phase| phase > Phase::SpecTest),
+        awaiting: state.awaiting_approval,
+        sent_back: false,
+        verdict: state.verdict.clone(),
+        extra: Extra::new(),
+    }
+}
+
+/// The same, after another look at the same loop.
+pub fn watch_again(before: &Watched, state: &Autonomous) -> Watched {
+    // A phase that nobody knows is no phase that was left.
+    if Phase::named(&state.phase).is_none() {
+        let verdict = state.verdict.clone();
+        return Watched { session_id: state.session_id.clone(), verdict, ..before.clone() };
+    }
+    let same = before.phase == state.phase;
+    let fresh = watch(state);
+    Watched {
+        receipts: if same { before.receipts } else { fresh.receipts },
+        completed: if same { before.completed } else { fresh.completed },
+        sent_back: same && before.sent_back,
+        gate: before.gate,
+        approved: before.approved,
+        excused: before.excused.clone(),
+        extra: before.extra.clone(),
+        ..fresh
+    }
+}
+
+/// A person has approved the acceptance tests. The time that it took is not the loop's.
+pub fn approve(state: &mut Autonomous, watched: &mut Watched, now: Time) -> Option<Phase> {
+    let next = complete(state, Phase::SpecTest, 0, now)?;
+    state.resumed_at = Some(time::spell(now));
+    *watched = Watched { approved: true, ..watch_again(watched, state) };
+    Some(next)
+}
+
+/// Leaves a phase; the one that follows, or `None` after the last.
+pub fn complete(state: &mut Autonomous, phase: Phase, findings: u64, now: Time) -> Option<Phase> {
+    if phase == Phase::ReReview {
+        state.fix_review_cycles = state.fix_review_cycles.saturating_add(1);
+    }
+    let next = phase.next(findings > 0, state.fix_review_cycles < state.max_fix_cycles)?;
+    state.phases_completed.push(phase.name().into());
+    state.phase = next.name().into();
+    state.phase_iteration = 0;
+    state.awaiting_approval = false;
+    state.last_updated = time::spell(now);
+    Some(next)
+}
+
+/// Files of version 1 know no checkpoints and no acceptance tests. One that is past the point is not
+/// asked for them.
+pub fn upgrade(state: &mut Autonomous, now: Time) {
+    if state.version >= VERSION {
+        return;
+    }
+    state.version = VERSION;
+    let past = Phase::named(&state.phase).is_some_and(|phase| phase > Phase::SpecTest);
+    if past && state.phases_completed.iter().all(|done| done != Phase::SpecTest.name()) {
+        let phase = std::mem::replace(&mut state.phase, Phase::SpecTest.name().into());
+        let why = format!("{EXCUSED}: the file was of version 1, which has no such phase");
+        state.add_error(why, time::spell(now));
+        state.phase = phase;
+    }
+}
+
+pub fn set_artifact(state: &mut Autonomous, phase: Phase, artifact: String) {
+    let files = &mut state.artifacts;
+    let field = match phase {
+        Phase::Brainstorm => &mut files.brainstorm_file,
+        Phase::Plan | Phase::Deepen => &mut files.plan_file,
+        Phase::SpecTest => &mut files.acceptance_tests_file,
+        _ => return,
+    };
+    *field = Some(artifact);
+}
+
+pub fn end(state: &mut Autonomous, verdict: Verdict, why: &str, now: Time) {
+    state.verdict = Some(verdict.name().into());
+    state.verdict_at = Some(time::spell(now));
+    state.verdict_reason = Some(why.to_owned());
+    state.last_updated = time::spell(now);
+}

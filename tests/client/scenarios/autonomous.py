@@ -1,0 +1,120 @@
+"""The autonomous loop: phases with receipts, a person's approval, and a promise that counts only at the end."""
+import json
+
+from script import bash, turns
+
+from .loops import _check_count, _feedback, _in_another_terminal, _told
+from .reading import check_closed, heard, only_entry
+
+START = "hookkeeper autonomous start 'Add login' --skip-brainstorm"
+PROMISE = "<promise>SHIPPED</promise>"
+
+
+def autonomous_ships(bench, check):
+    """All phases. The acceptance tests wait for a person, who types `approve`; the model cannot do it for them."""
+    first = bench.run("GO", "Approve, they are fine", rules=turns(
+        bash(START), f"Planning. {PROMISE}",
+        bash(f"{_write('docs/plan.md')} && {_advance('--artifact docs/plan.md')}"),
+        bash(f"{_write('tests/auth.rb')} && {_advance('--artifact tests/auth.rb')}"),
+        bash("hookkeeper autonomous approve; echo exit $?; env -u CLAUDECODE hookkeeper autonomous approve; echo exit $?"),
+        "Please look at the tests.",
+        bash(f"{_write('docs/plan.md', 'deeper')} && {_advance('--artifact docs/plan.md')}"),
+        bash(f"{_write('src/auth.rb')} && {_advance(failed='Sessions in the address')}"),
+        "Implemented.",
+        bash(f"{_advance('--findings 1')} && {_write('src/auth.rb', 'better')} && {_advance()} && {_advance()}"),
+        bash(f"{_write('docs/solutions.md')} && {_advance('--artifact docs/solutions.md')} && {_advance()}"),
+        f"Merged. {PROMISE}"))
+    _check_count(check, first, 12)
+    reasons = _feedback(first)
+    check.equal("blocks", [reason.partition("\n")[0] for reason in reasons], [
+        "The promise came too early. It counts in phase ship; this is plan. Not proven yet: plan: it has no receipt; "
+        "spec_test: it has no receipt; deepen: it has no receipt; work: it has no receipt; review: it has no receipt; "
+        "compound: it has no receipt; test: it has no receipt. A receipt for an earlier phase: "
+        "`hookkeeper autonomous advance --phase NAME …`.",
+        'The autonomous loop "Add login", phase review, iteration 2 of 50 goes on.'])
+    for part in ("Read first: .claude/autonomous-loop.json (the state), docs/plan.md (plan), tests/auth.rb (acceptance tests).",
+                 "Last checkpoint (work): Did it", "- Sessions in the address", "Phase review (iteration 1 of 10 in it)",
+                 "`hookkeeper autonomous advance --summary '…' --findings N`"):
+        check.contains("what re-anchors the model", reasons[-1], part, times=1)
+    refusals = heard(first.requests[5])
+    check.contains("what the model heard when it approved by itself", refusals, "a person has to approve", times=2)
+    check.contains("what the model heard when it approved by itself", refusals, "exit 1", times=2)
+    approved = heard(first.requests[6])
+    check.contains("what the model heard with the approval", approved, "A person approved the acceptance tests.", times=1)
+    told = _told(first)
+    check.equal("what the user was told", told, [
+        'HookKeeper: autonomous loop "Add login", phase plan, iteration 1 of 50',
+        'HookKeeper: the autonomous loop "Add login" waits for you to approve the acceptance tests in tests/auth.rb. '
+        'Type "approve", or run `hookkeeper autonomous approve` in a terminal of your own.',
+        'HookKeeper: autonomous loop "Add login", phase review, iteration 2 of 50',
+        'HookKeeper: the autonomous loop "Add login", phase ship, iteration 2 of 50 is complete: the promise SHIPPED was made.'])
+    state = _state(bench)
+    check.holds("the state", state, {"version": 2, "phase": "ship", "verdict": "complete", "fix_review_cycles": 1,
+                                     "global_iteration": 2, "session_id": first.session_id})
+    check.equal("its phases", state["phases_completed"], ["plan", "spec_test", "deepen", "work", "review", "fix",
+                                                           "re_review", "compound", "test", "ship"])
+    known = [bench.git("cat-file", "-t", receipt["git_sha"]).strip() for receipt in state["receipts"]]
+    check.equal("commits of its receipts", known, ["commit"] * 9)
+    check.equal("what git sees of it", bench.git("status", "--porcelain", ".claude/autonomous-loop.json"), "")
+    check.equal("metrics", only_entry(check, bench.books, first.session_id).get("loop"), "complete")
+    check_closed(check, bench.books)
+
+
+def autonomous_approved_elsewhere(bench, check):
+    """Approved in another terminal, compacted on the way, cancelled in the end."""
+    first = bench.run("GO", rules=turns(
+        bash(f"{START} && {_write('docs/plan.md')} && {_advance('--artifact docs/plan.md')} && "
+             f"{_write('tests/auth.rb')} && {_advance('--artifact tests/auth.rb')}"), "Please look."))
+    _check_count(check, first, 2)
+    check.holds("the state", _state(bench), {"phase": "spec_test", "awaiting_approval": True})
+    said = _in_another_terminal(bench, "autonomous", "approve")
+    check.contains("what the terminal said", said.stdout + said.stderr, "Approved.", times=1)
+    second = bench.run("go on", rules=turns("What now?", bash("hookkeeper autonomous cancel"), "Stopped."),
+                       args=["--continue"])
+    _check_count(check, second, 3)
+    check.contains("what the model heard after the resume", heard(second.requests[0]),
+                   "- an autonomous loop in .claude/autonomous-loop.json: Add login, phase deepen, iteration 0 of 50")
+    check.equal("blocks", len(_feedback(second)), 1)
+    check.contains("the block", _feedback(second)[0], "Phase deepen (iteration 1 of 10 in it)", times=1)
+    check.holds("how it ended", _state(bench), {"verdict": "cancelled", "phase": "deepen"})
+    check.equal("metrics", only_entry(check, bench.books, first.session_id).get("loop"), "cancelled")
+    check_closed(check, bench.books)
+
+
+def autonomous_edited_by_hand(bench, check):
+    """A model that edits the file itself: moved back once, then taken at its word when it has a receipt."""
+    client = bench.run("GO", rules=turns(
+        bash(START), bash(_edit('s["phase"] = "work"')), "Working already.",
+        bash(f"{_write('docs/plan.md')} && " + _edit(
+            's["phase"] = "spec_test"; s["phases_completed"].append("plan"); s["receipts"].append({"phase": "plan", '
+            '"artifact": "docs/plan.md", "git_sha": "a1b2c3d", "timestamp": s["started_at"]})')), "Planned.",
+        bash("hookkeeper autonomous cancel"), "Stopped."))
+    _check_count(check, client, 7)
+    back, on = _feedback(client)
+    check.contains("why it was moved back", back, "The phase was moved from plan to work although ", times=1)
+    check.contains("the next block", on, "phase spec_test, iteration 2 of 50 goes on.", times=1)
+    check.contains("the next block", on, "docs/plan.md (plan)", times=1)
+    check.holds("how it ended", _state(bench), {"verdict": "cancelled", "phase": "spec_test", "errors": []})
+    check_closed(check, bench.books)
+
+
+def _state(bench):
+    return json.loads((bench.project / ".claude/autonomous-loop.json").read_text())
+
+
+def _write(path, text="text"):
+    return (f"mkdir -p $(dirname {path}) && echo {text} >> {path} && git add {path} && "
+            f"git -c user.name=A -c user.email=a@b.c commit --quiet --message 'Write {path}'")
+
+
+def _advance(more="", failed=None):
+    failed = f" --failed '{failed}'" if failed else ""
+    return f"hookkeeper autonomous advance --summary 'Did it' {more}{failed}"
+
+
+def _edit(change):
+    return ("python3 -c 'import json; f = \".claude/autonomous-loop.json\"; s = json.load(open(f)); "
+            f"{change}; json.dump(s, open(f, \"w\"))'")
+
+
+SCENARIOS = (autonomous_ships, autonomous_approved_elsewhere, autonomous_edited_by_hand)

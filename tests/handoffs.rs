@@ -1,0 +1,281 @@
+//! Hand-offs: filled from the books, numbered, never overwritten. And the page about a branch.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::books::validate;
+use support::{Run, Scratch, event, good, refused, spawn};
+
+// Begins with a letter: quoted all the same.
+const SESSION: &str = "af3e8a2c-1111-4222-8333-444455556666";
+const NOW: &str = "2026-01-29T10:30:00Z";
+
+fn git(dir: &Path, args: &[&str]) {
+    let author = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
+    let done = Command::new("git").args(author).args(args).current_dir(dir).output().unwrap();
+    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A session in the middle of its work: a commit, todos, items, agents, errors, a loop.
+fn shop() -> Scratch {
+    let mut scratch = Scratch::new();
+    git(&scratch.root(), &["init", "--quiet", "--initial-branch=feat/login"]);
+    git(&scratch.root(), &["commit", "--quiet", "--allow-empty", "--message=Start"]);
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), NOW.into());
+    let transcript = scratch.home().join("transcript.jsonl");
+    let send = |name: &str, mut fields: Value| {
+        fields["transcript_path"] = json!(transcript);
+        scratch.hook(&event(SESSION, name, fields));
+    };
+    send("SessionStart", json!({"source": "startup"}));
+    send("UserPromptSubmit", json!({"prompt": "/build the login form"}));
+    send("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
+    send(
+        "SubagentStop",
+        json!({"agent_id": "a1", "agent_type": "Explore", "last_assistant_message":
+        "- **[S1]** No rate limit in src/login.rs:42. Recommendation: add one"}),
+    );
+    send("SubagentStart", json!({"agent_id": "a2", "agent_type": "Explore"}));
+    send(
+        "PostToolUse",
+        json!({"tool_name": "Write", "tool_use_id": "t1", "tool_response": {},
+        "tool_input": {"file_path": "/home/dev/shop/src/login.rs", "content": "x"}}),
+    );
+    send(
+        "PostToolUseFailure",
+        json!({"tool_name": "WebFetch", "tool_use_id": "t2", "error": "permission denied",
+        "tool_input": {"url": "https://docs.example.com/x"}}),
+    );
+    let todo = |content: &str, status: &str| json!({"content": content, "status": status});
+    let call = json!({"isSidechain": false, "message": {"content": [{"type": "tool_use", "id": "t3", "name": "TodoWrite",
+        "input": {"todos": [todo("The model", "completed"), todo("The form", "in_progress"), todo("Docs", "pending")]}}]},
+        "type": "assistant"});
+    fs::write(&transcript, format!("{call}\n")).unwrap();
+    fs::create_dir_all(scratch.root().join(".claude/plans")).unwrap();
+    fs::write(scratch.root().join(".claude/plans/feat-login.md"), "# Login\n").unwrap();
+    git(&scratch.root(), &["commit", "--quiet", "--allow-empty", "--message=Add the model"]);
+    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), SESSION.into());
+    good(scratch.run(
+        &["branch", "loop", "start", "Make it work", "--max", "3", "--promise", "WORKS"],
+        b"",
+    ));
+    scratch
+}
+
+fn handoff(scratch: &Scratch, args: &[&str]) -> Run {
+    scratch.run(&[&["branch", "handoff"], args].concat(), b"")
+}
+
+/// The path that was printed, and the text there.
+fn written(scratch: &Scratch, args: &[&str]) -> (String, String) {
+    let said = good(handoff(scratch, args));
+    let path = said.lines().next().unwrap().to_owned();
+    let text = fs::read_to_string(scratch.root().join(&path)).unwrap();
+    (path, text)
+}
+
+fn state(scratch: &Scratch) -> Value {
+    let file = scratch.root().join(".claude/branches/feat-login/state.json");
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
+fn section<'a>(text: &'a str, name: &str) -> &'a str {
+    let rest = text
+        .split_once(&format!("\n## {name}\n\n"))
+        .unwrap_or_else(|| panic!("no {name} in {text}"))
+        .1;
+    rest.split("\n\n## ").next().unwrap().trim_end()
+}
+
+#[test]
+fn four_types_filled_from_the_books() {
+    let scratch = shop();
+    let (path, task) = written(&scratch, &["--type", "task"]);
+    assert_eq!(path, ".claude/branches/feat-login/handoffs/task-2026-01-29.md");
+    let front = format!(
+        "---\ntype: task\ntimestamp: {NOW}\nbranch: feat/login\nsession: \"{SESSION}\"\nstatus: open\n---\n\n# Task: /build the login form\n"
+    );
+    assert!(task.starts_with(&front), "{task}");
+    let done = section(&task, "Done");
+    assert!(done.starts_with("- [x] The model\n- commit "), "{done}");
+    assert!(done.contains(" Add the model\n") && !done.contains("Start"), "{done}");
+    assert!(
+        done.contains("- agent a1 (task not known), completed: - **[S1]** No rate limit"),
+        "{done}"
+    );
+    let open = section(&task, "Open");
+    for line in [
+        "- [ ] The form (in progress)\n- [ ] Docs\n",
+        "- work-001 S1 No rate limit in src/login.rs:42 (pending)\n",
+        "- loop, iteration 1 of 3, complete with <promise>WORKS</promise>: Make it work\n",
+        "- agent a2 (task not known): running\n",
+        "- error, escalated: permission WebFetch docs.example.com/x",
+    ] {
+        assert!(open.contains(line), "{line}: {open}");
+    }
+    assert_eq!(section(&task, "Files"), "- .claude/plans/feat-login.md (the plan)\n- src/login.rs");
+    assert_eq!(section(&task, "Next step"), "Go on with: The form");
+
+    let (_, triage) = written(&scratch, &["--type", "triage", "--title", "What the audit found"]);
+    assert!(triage.contains("\n# What the audit found\n"), "{triage}");
+    let findings = section(&triage, "Findings");
+    assert!(
+        findings.contains("- S1 No rate limit in src/login.rs:42")
+            && findings.contains("- error, escalated: permission"),
+        "{findings}"
+    );
+    let (_, session) = written(&scratch, &["--type", "session", "--note", "Deployed by hand"]);
+    assert_eq!(section(&session, "Notes"), "- Deployed by hand");
+    let about = section(&session, "Session");
+    assert!(
+        about.contains("2 agents (1 completed, 0 failed), 1 error (0 recovered), 0 compactions"),
+        "{about}"
+    );
+    let blocked =
+        ["--type", "blocked", "--note", "No key: password=hunter2hunter2", "--next", "Ask for one"];
+    let (_, blocked) = written(&scratch, &blocked);
+    assert!(blocked.contains("\nstatus: blocked\n") && !blocked.contains("hunter2"), "{blocked}");
+    assert!(
+        section(&blocked, "Blocked by").contains("- error, escalated: permission WebFetch"),
+        "{blocked}"
+    );
+    assert_eq!(section(&blocked, "Next step"), "Ask for one");
+    assert_eq!(
+        state(&scratch)["handoff"],
+        json!({"count": 4, "last": ".claude/branches/feat-login/handoffs/blocked-2026-01-29.md"})
+    );
+    assert_eq!(state(&scratch)["loop"]["active"], true);
+    assert_eq!(validate(&scratch, &[]).0, 0);
+}
+
+#[test]
+fn numbered_and_never_overwritten() {
+    let scratch = shop();
+    let folder = scratch.root().join(".claude/branches/feat-login/handoffs");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("task-2026-01-29.md"), "written by hand").unwrap();
+    // Its count was lost; all files count.
+    let said: Value =
+        serde_json::from_str(&good(handoff(&scratch, &["--type", "task", "--json"]))).unwrap();
+    assert_eq!(
+        said,
+        json!({"file": ".claude/branches/feat-login/handoffs/task-2026-01-29-2.md", "type": "task",
+            "branch": "feat/login", "status": "open", "count": 2})
+    );
+    // Many at once, each with its own words.
+    let children: Vec<_> = (0..12)
+        .map(|n| {
+            let title = format!("Number {n}");
+            spawn(scratch.command(&["branch", "handoff", "--type", "task", "--title", &title]))
+        })
+        .collect();
+    let paths: BTreeSet<String> = children
+        .into_iter()
+        .map(|child| good(support::finish(child, b"")).lines().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(paths.len(), 12, "{paths:?}");
+    let texts: String =
+        paths.iter().map(|path| fs::read_to_string(scratch.root().join(path)).unwrap()).collect();
+    for n in 0..12 {
+        assert_eq!(texts.matches(&format!("\n# Number {n}\n")).count(), 1, "{n}");
+    }
+    assert_eq!(fs::read_to_string(folder.join("task-2026-01-29.md")).unwrap(), "written by hand");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 14);
+    assert_eq!(state(&scratch)["handoff"]["count"], 14);
+    assert!(folder.join("task-2026-01-29-14.md").exists());
+}
+
+#[test]
+fn refused_with_reasons() {
+    let scratch = shop();
+    let unknown = handoff(&scratch, &["--type", "gossip"]);
+    assert_eq!(unknown.code, Some(64));
+    assert!(unknown.stderr.contains("task, triage, session, blocked"), "{}", unknown.stderr);
+    assert_eq!(handoff(&scratch, &[]).code, Some(64));
+    refused(&handoff(&scratch, &["--type", "task", "--title", " "]), "the title is empty");
+    refused(&handoff(&scratch, &["--type", "task", "--branch", ""]), "the branch's name is empty");
+    assert!(!scratch.root().join(".claude/branches/feat-login/handoffs").exists());
+    assert_eq!(state(&scratch).get("handoff"), None);
+    // Something else is where the folder should be.
+    fs::write(scratch.root().join(".claude/branches/feat-login/handoffs"), "mine").unwrap();
+    let run = handoff(&scratch, &["--type", "task"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("handoffs"), "{}", run.stderr);
+    assert_eq!(state(&scratch).get("handoff"), None);
+    let (code, lines) = validate(&scratch, &[]);
+    assert_eq!(
+        (code, lines[0].as_str()),
+        (1, ".claude/branches/feat-login/handoffs: must be a folder")
+    );
+}
+
+#[test]
+fn a_page_that_says_where_it_stands() {
+    let mut scratch = shop();
+    good(handoff(&scratch, &["--type", "session"]));
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2026-01-29T10:42:00Z".into());
+    let page = good(scratch.run(&["branch", "show"], b""));
+    let wanted = "\
+branch      feat/login
+            .claude/branches/feat-login
+workflow    /build the login form (executing)
+plan        .claude/plans/feat-login.md
+              # Login
+todos       1 of 3 done
+              done         The model
+              in progress  The form
+              pending      Docs
+loop        iteration 1 of 3, driven by session af3e8a2c-1111-4222-8333-444455556666
+              Make it work
+              complete with <promise>WORKS</promise>
+agents      2 spawned: 1 completed, 0 failed, 1 running (1 stuck)
+              a2  stuck      Explore  for 12m 00s, silent 12m 00s  task not known
+              a1  completed  Explore  12m 00s ago                  task not known
+hand-offs   1: .claude/branches/feat-login/handoffs/session-2026-01-29.md
+next        Go on with: The form
+";
+    assert_eq!(page.trim_end(), wanted.trim_end());
+    let shown: Value =
+        serde_json::from_str(&good(scratch.run(&["branch", "show", "--json"], b""))).unwrap();
+    assert_eq!(shown["todos"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        shown["stats"],
+        json!({"total_spawned": 2, "completed": 1, "failed": 0, "stuck": 1})
+    );
+    assert_eq!(shown["agents"][1]["silent_seconds"], 720);
+    assert_eq!(
+        shown["handoffs"],
+        json!([".claude/branches/feat-login/handoffs/session-2026-01-29.md"])
+    );
+    // A branch that has nothing, and a project without books.
+    let empty = good(scratch.run(&["branch", "show", "--branch", "elsewhere"], b""));
+    assert!(empty.contains("loop        none\nagents      none\nhand-offs   none\n"), "{empty}");
+    assert!(!scratch.root().join(".claude/branches/elsewhere").exists());
+    let bare = Scratch::new();
+    let page = good(bare.run(&["branch", "show"], b""));
+    assert!(page.starts_with("branch      unknown\n"), "{page}");
+    assert!(!bare.root().join(".claude").exists());
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_gets_through() {
+    let scratch = shop();
+    fs::write(scratch.root().join(".claude/plans/feat-login.md"), "# \u{1b}[31mRed\u{1b}[0m\n")
+        .unwrap();
+    for args in [&["branch", "show"][..], &["branch", "plan"]] {
+        let page = good(scratch.run(args, b""));
+        assert!(!page.contains('\u{1b}'), "{page:?}");
+    }
+}

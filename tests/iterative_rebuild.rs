@@ -1,0 +1,306 @@
+//! What the log tells is what the state says, for every history that the rules allow.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking"
+)]
+
+use hookkeeper::books::iterative::book::Book;
+use hookkeeper::books::iterative::brief::{self, Brief};
+use hookkeeper::books::iterative::lifecycle::Status;
+use hookkeeper::books::iterative::plan;
+use hookkeeper::books::iterative::progress::{CREATED, Entry, HEAD, Log};
+use hookkeeper::books::iterative::rebuild::{Sources, differences, rebuild};
+use hookkeeper::books::iterative::{Task, Unit};
+use hookkeeper::id::TaskSlug;
+use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};
+use hookkeeper::loops::iterative::Driven;
+use hookkeeper::loops::iterative::advance::{self, go_on};
+use hookkeeper::loops::iterative::signal::Said;
+use hookkeeper::plan::{Change, Plan};
+use hookkeeper::time;
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.roll(of.len() as u64) as usize]
+    }
+}
+
+/// The files of a task, as the store would hold them.
+struct Files {
+    state: Task,
+    progress: String,
+    plan: Option<String>,
+    brief: String,
+}
+
+impl Files {
+    /// Carries out what a book wants to be written; the log may only grow.
+    fn take(&mut self, book: &Book) {
+        let mut changes = Plan::default();
+        book.write(&mut changes);
+        for change in changes.changes {
+            match change {
+                Change::Append(_, text) => self.progress.push_str(&text),
+                Change::Put(doc, bytes) if doc.file() == "state.json" => {
+                    self.state = serde_json::from_slice(&bytes).unwrap();
+                }
+                Change::Put(_, bytes) => self.plan = Some(String::from_utf8(bytes).unwrap()),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn rebuilt(&self) -> Task {
+        let log = Log::parse(&self.progress).unwrap();
+        let sources = Sources {
+            slug: "task",
+            brief: Some(&self.brief),
+            plan: self.plan.as_deref(),
+            log: &log,
+            commits: self.state.commits.clone(),
+            old: None,
+        };
+        rebuild(&sources).unwrap()
+    }
+}
+
+fn random_task(dice: &mut Dice) -> Task {
+    let knowledge = dice.roll(2) == 0;
+    let mode = if knowledge { "knowledge" } else { "development" };
+    let mut task = Task {
+        task: dice.one(&["Login", "a/b - c", "漢字 → x", "# odd ## `title`"]).into(),
+        slug: "task".into(),
+        mode: mode.into(),
+        domain: Some("research".into()),
+        created: "2026-01-29T10:30:00Z".into(),
+        ..Task::default()
+    };
+    let prefix = if knowledge { "R" } else { "T" };
+    let ids: Vec<String> = (1..=dice.roll(6)).map(|n| format!("{prefix}{n}")).collect();
+    for (n, id) in ids.iter().enumerate() {
+        let needs = ids[..n].iter().filter(|_| dice.roll(3) == 0).cloned().collect();
+        let unit = Unit {
+            title: dice.one(&["Model", "The ** form", "x: y - z", "[x] **T9**: no"]).into(),
+            criteria: dice.one(&["", "tests pass", "a, b → c", "- Max iterations: 99"]).into(),
+            needs,
+            files: (0..dice.roll(3)).map(|n| format!("src/{n}.rs")).collect(),
+            output: dice.one(&["", "outputs/a.md"]).into(),
+            model: dice.one(&["", "sonnet"]).into(),
+            max_iterations: 1 + dice.roll(6),
+            ..Unit::default()
+        };
+        task.units_mut().0.push((id.clone(), unit));
+    }
+    task.units_mut();
+    task.settle();
+    task
+}
+
+/// Something that a model, a person or the governor could do. What the rules refuse changes nothing.
+fn act(book: &mut Book, dice: &mut Dice) {
+    let before = book.state.clone();
+    let ids: Vec<String> = book.state.units().ids().iter().map(|id| (*id).to_owned()).collect();
+    let at_random =
+        ids.get(dice.roll(ids.len().max(1) as u64) as usize).cloned().unwrap_or_default();
+    let current = book.state.current().unwrap_or(&at_random).to_owned();
+    let refused = match dice.roll(12) {
+        0..=5 => {
+            let who = if dice.roll(6) == 0 { &at_random } else { &current };
+            let text = match dice.roll(7) {
+                0 => "BLOCKED: no key: ask - them".to_owned(),
+                1 => format!("{who}_GAPS"),
+                2 | 3 => format!("{who}_VERIFIED"),
+                _ => format!("{who}_DONE"),
+            };
+            advance::signal(book, &Said::parse(&text).unwrap(), dice.roll(4) == 0)
+        }
+        6 => advance::no_signal(book),
+        7 => {
+            let forged = "x\n## T1 - Iteration 9 - now\n**Status:** done";
+            let entry = Entry {
+                did: Some(dice.one(&[forged, "  a  b ", "…"]).into()),
+                remaining: Some(dice.one(&["None", "tests", ""]).into()),
+                signal: Some(format!("{at_random}_DONE")),
+                ..Entry::default()
+            };
+            advance::note(book, &at_random, entry)
+        }
+        8 => match dice.roll(3) {
+            0 => advance::skip(book, &at_random, Some("not: now".into())),
+            1 => advance::skip(book, &at_random, None),
+            _ => advance::limit(book, &at_random, 1 + dice.roll(9)),
+        },
+        9 => advance::unblock(book, &at_random),
+        10 => {
+            let mut entry = Entry::of_task("Phase");
+            entry.phase = Some(dice.one(&["execute", "execute", "plan", "deliver"]).into());
+            entry.session = Some(dice.one(&["none", "s1", "s2"]).into());
+            book.record(entry)
+        }
+        _ => {
+            let mut entry = Entry::of_task("Ended");
+            entry.verdict =
+                Some(dice.one(&["none", "none", "cancelled: by a: command", "stalled"]).into());
+            book.record(entry)
+        }
+    };
+    if let Err(why) = refused {
+        assert_eq!(book.state, before, "refused, and changed all the same: {why}");
+    }
+    if dice.roll(3) > 0 {
+        go_on(book).unwrap();
+    }
+}
+
+fn check(task: &Task, what: &str) {
+    let at_work = task.units().iter().filter(|(_, unit)| unit.is_at_work()).count();
+    assert!(at_work <= 1, "{what}: {at_work} units at work");
+    for (id, unit) in task.units().iter() {
+        if unit.is(Status::Done) {
+            assert!(unit.confirmations_used >= 1, "{what}: {id} is done without a confirmation");
+            assert_eq!(unit.verification_passed, Some(true), "{what}: {id}");
+            assert!(unit.completed_at.is_some(), "{what}: {id}");
+        }
+        assert!(unit.iterations_used <= unit.max_iterations, "{what}: {id} is past its limit");
+        if unit.is_at_work() {
+            let closed = |need: &String| task.unit(need).is_some_and(Unit::is_closed);
+            // A need that was skipped may be taken up again later.
+            assert!(
+                unit.needs.iter().all(|need| closed(need) || task.unit(need).is_some()),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_log_tells_the_state() {
+    let mut done = 0;
+    for seed in 1..600_u64 {
+        let mut dice = Dice(seed * 6_364_136_223 + 1);
+        let task = random_task(&mut dice);
+        let brief = brief::render(&task, &Brief::default());
+        let slug = TaskSlug::new("task").unwrap();
+        let mut now = time::parse(&task.created).unwrap();
+        let mut book = Book::with(slug.clone(), task, Log::default(), None, now);
+        let mut entry = Entry::of_task(CREATED);
+        entry.phase = Some("execute".into());
+        entry.session = (dice.roll(2) == 0).then(|| "s1".into());
+        book.record(entry).unwrap();
+        go_on(&mut book).unwrap();
+        let mut files = Files { state: Task::default(), progress: HEAD.into(), plan: None, brief };
+        files.take(&book);
+        for n in 0..40 {
+            let what = format!("seed {seed}, step {n}");
+            now += chrono::TimeDelta::seconds(i64::try_from(dice.roll(90)).unwrap());
+            let opened = Book::open(
+                slug.clone(),
+                files.state.clone(),
+                Some(&files.progress),
+                files.plan.clone(),
+                now,
+            );
+            let mut book = opened.unwrap();
+            assert!(book.conflicts.is_empty(), "{what}: {:?}", book.conflicts);
+            for _ in 0..=dice.roll(2) {
+                act(&mut book, &mut dice);
+            }
+            check(&book.state, &what);
+            let old = files.progress.clone();
+            files.take(&book);
+            assert!(files.progress.starts_with(&old), "{what}: an entry was changed");
+            let anew = files.rebuilt();
+            assert_eq!(
+                anew,
+                files.state,
+                "{what}: {:?}\n{}",
+                differences(&files.state, &anew),
+                files.progress
+            );
+        }
+        done += usize::from(files.state.verdict.as_deref() == Some("complete"));
+        let text = plan::render(&files.state);
+        assert_eq!(plan::update(&text, &files.state), text, "seed {seed}");
+    }
+    assert!(done > 20, "only {done} histories came to their end");
+}
+
+/// The governor drives tasks to an end, whatever the model says.
+#[test]
+fn a_driven_task_keeps_the_rules_and_ends() {
+    for seed in 1..1500_u64 {
+        let mut dice = Dice(seed * 2_862_933_555 + 3);
+        let mut task = random_task(&mut dice);
+        task.phase = "execute".into();
+        let slug = TaskSlug::new("task").unwrap();
+        let now = time::parse(&task.created).unwrap();
+        let mut book = Book::with(slug, task, Log::default(), None, now);
+        let mut entry = Entry::of_task(CREATED);
+        entry.phase = Some("execute".into());
+        book.record(entry).unwrap();
+        if book.state.units().is_empty() {
+            continue;
+        }
+        let most: u64 =
+            book.state.units().iter().map(|(_, unit)| 3 * unit.max_iterations + 6).sum();
+        let mut driven = Driven { book, changed: false, signalled: false };
+        let mut turns = 0;
+        loop {
+            let id = driven.book.state.current().unwrap_or("none").to_owned();
+            let words =
+                ["DONE", "DONE", "DONE", "VERIFIED", "VERIFIED", "GAPS", "BLOCKED: x", "nothing"];
+            let message = format!("<signal>{id}_{}</signal>", dice.one(&words));
+            driven.changed = dice.roll(5) == 0;
+            let has_company = dice.roll(9) == 0;
+            let before = driven.book.clone();
+            let stop =
+                Stop { message: &message, has_company, tools_ran: true, blocks: 0, cap: 8, now };
+            let decision = decide(&mut driven, &stop);
+            check(&driven.book.state, &format!("seed {seed}"));
+            if has_company {
+                assert_eq!(
+                    driven.book, before,
+                    "seed {seed}: something was counted beside an agent"
+                );
+                continue;
+            }
+            turns += 1;
+            assert!(turns <= most, "seed {seed}: it goes on for ever");
+            match decision {
+                Decision::Block { reason, .. } => {
+                    assert!(!driven.is_over() && reason.chars().count() < 4000, "seed {seed}");
+                    let confirming =
+                        driven.book.state.current().and_then(|id| driven.book.state.unit(id));
+                    if confirming.is_some_and(|unit| unit.is(Status::Confirming)) {
+                        let said = reason.to_lowercase();
+                        assert!(
+                            !said.contains("confirm") && !said.contains("again"),
+                            "seed {seed}: {reason}"
+                        );
+                    }
+                }
+                Decision::Allow { tell, .. } => {
+                    assert!(tell.is_some(), "seed {seed}: nobody is told");
+                    break;
+                }
+                Decision::Nothing => panic!("seed {seed}: an open task says nothing"),
+            }
+        }
+        let over = driven.is_over();
+        assert_eq!(over, driven.book.state.all_closed(), "seed {seed}");
+        assert!(over || driven.book.state.current().is_none(), "seed {seed}");
+    }
+}
