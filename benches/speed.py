@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import books  # noqa: E402
+import executions  # noqa: E402
 import transcript  # noqa: E402
 from books import AGENT, MAIN, Kept, Project  # noqa: E402
 from rig import (HERE, Contestant, Failed, Ratio, Row, build_release, compile_c,  # noqa: E402
@@ -130,6 +131,17 @@ class Bench:
             Row(f"SessionEnd, {self.megabytes}", end),
         ], max(10, self.starts // 10))
 
+    def executions(self) -> list[Row]:
+        """Commands on executions of many tasks: ten times the tasks, at most twelve times the time."""
+        few, many = (executions.Execution(self.room / f"tasks-{count}", self.binary, count)
+                     for count in (1000, 10_000))
+        rows = [Row("floor, between executions", self.floor())]
+        for what in ("next", "status"):
+            small, large = few.asked(what), many.asked(what)
+            rows += [Row(f"execute {what}, 1,000 tasks", small),
+                     Row(f"execute {what}, 10,000 tasks", large, [Ratio("1,000", [small], 12)])]
+        return race(rows, max(20, self.starts // 5))
+
     def scripts(self) -> list[Row]:
         """The same single update by others, in fewer starts: they are slow."""
         room, ours = self.room / "scripts", books.agent_start(self.project("beside-scripts"))
@@ -187,6 +199,7 @@ def main() -> None:
         rows = [*bench.ephemeral(), *bench.durable(), *bench.transcripts()]
         bench.fresh.verify()
         bench.aged.verify()
+        rows += bench.executions()
         rows += bench.scripts()
         counts = bench.instructions()
     load = os.getloadavg()[0]

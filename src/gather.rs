@@ -17,7 +17,7 @@ use crate::books::result::AgentResult;
 use crate::error::Result;
 use crate::event::Event;
 use crate::facts::git::{self, Git};
-use crate::facts::{client, files, side_file, todos, transcript};
+use crate::facts::{client, execution, files, side_file, todos, transcript};
 use crate::hooks::drive;
 use crate::id::TaskSlug;
 use crate::json::Object;
@@ -106,6 +106,8 @@ pub fn answer(
         }
         Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
+        Ask::Executions => snapshot.executions = store.load(&Doc::Executions, json)?,
+        Ask::Unfinished(tasks) => snapshot.unfinished.extend(execution::unfinished(tasks)),
         Ask::Backups => snapshot.backups = backups(store)?,
         Ask::Git => {
             snapshot.git = match moment {

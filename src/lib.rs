@@ -16,6 +16,7 @@ pub mod cli;
 pub mod doctor;
 pub mod error;
 pub mod event;
+pub mod execute;
 pub mod facts;
 pub mod gather;
 mod hook_path;

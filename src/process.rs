@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the room that reads the world")]
 
 pub mod child;
+pub mod git;
 pub mod lines;
 pub mod screen;
 pub mod signals;
@@ -166,6 +167,14 @@ impl Process {
                 ..Client::default()
             },
         }
+    }
+
+    /// This process, as others can see whether it still runs. A fixed clock changes nothing here:
+    /// a made-up process could not be seen to be gone.
+    pub fn own(&self) -> Client {
+        let pid = std::process::id();
+        let host = client::host_name();
+        Client { pid, started: client::start_time(pid), host, ..Client::default() }
     }
 
     /// Whether Claude Code started us, or what started us: the model's shell has its mark.

@@ -13,6 +13,7 @@ use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::clip;
 use crate::books::errors::Errors;
+use crate::books::executions::Executions;
 use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
 use crate::books::metrics::{Cost, Metrics};
@@ -23,6 +24,7 @@ use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
 use crate::books::watched::Watched;
 use crate::event::Event;
+use crate::facts::execution::Unfinished;
 use crate::facts::git::Git;
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::SideFile;
@@ -71,6 +73,10 @@ pub enum Ask {
     Artifacts,
     Metrics,
     Cleared,
+    /// Where the executions of this project are.
+    Executions,
+    /// How far an execution is, if it is not complete.
+    Unfinished(PathBuf),
     /// All backups with their owners.
     Backups,
     Git,
@@ -131,6 +137,8 @@ pub struct Snapshot {
     pub artifacts: BTreeSet<String>,
     pub metrics: Option<Metrics>,
     pub cleared: Option<Cleared>,
+    pub executions: Option<Executions>,
+    pub unfinished: Vec<Unfinished>,
     pub backups: Vec<Kept>,
     pub git: Git,
     pub client: Client,

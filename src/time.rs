@@ -22,6 +22,11 @@ pub fn parse(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text).ok().map(|time| time.with_timezone(&Utc))
 }
 
+/// Seconds since 1970, as git prints them, spelled; what is no number is the beginning.
+pub fn from_seconds(text: &str) -> String {
+    spell(DateTime::from_timestamp(text.trim().parse().unwrap_or(0), 0).unwrap_or_default())
+}
+
 /// Whole seconds from one spelled time to another, never negative; `None` if either is not a time.
 pub fn seconds_between(from: &str, to: &str) -> Option<u64> {
     let seconds = parse(to)?.signed_duration_since(parse(from)?).num_seconds();

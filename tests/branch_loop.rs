@@ -119,10 +119,7 @@ fn a_session_drives_one_loop() {
     good(scratch.run(&["loop", "cancel"], b""));
     good(scratch.run(&START, b""));
     refused(&scratch.run(&START, b""), "is open");
-    refused(
-        &scratch.run(&["loop", "start", "queue"], b""),
-        "drives the loop of branch feat-login",
-    );
+    refused(&scratch.run(&["loop", "start", "queue"], b""), "drives the loop of branch feat-login");
 }
 
 #[test]

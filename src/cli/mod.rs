@@ -11,6 +11,7 @@ mod command;
 mod diff;
 mod doctor;
 mod errors;
+mod execute;
 mod git;
 mod install;
 mod iterative;
@@ -97,6 +98,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Branch(options) => branch::run(&project, options),
         Command::Iterative(options) => iterative::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),
+        Command::Execute(options) => execute::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),
         Command::Hook { .. } => {

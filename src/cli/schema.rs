@@ -23,7 +23,10 @@ pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
 
 fn list() -> String {
     let lines = schema::ALL.iter().map(|schema| {
-        format!("{:<13}  .claude/{:<40}  {}", schema.name, schema.place, schema.about)
+        // An execution's state is where its user says.
+        let below = if schema.place.starts_with("{tasks-path}") { "" } else { ".claude/" };
+        let place = format!("{below}{}", schema.place);
+        format!("{:<13}  {place:<48}  {}", schema.name, schema.about)
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -4,6 +4,7 @@
 //! To add a hook: a variant in `event::Kind`, a file here, a line in [`hook`], a folder in
 //! `tests/cases`.
 
+mod at_task;
 mod branch_recall;
 mod close;
 pub mod desk;

@@ -16,7 +16,7 @@ use crate::time;
 
 use super::desk::LAST_SEEN_SECONDS;
 use super::witness::{self, Witness};
-use super::{desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
+use super::{at_task, desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks(event, snapshot);
@@ -47,6 +47,10 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
         asks.push(side_file);
         asks.extend(COPIES);
         asks.extend(witness::asks(from_agent(event, live), context));
+    }
+    if let Some(ask) = at_task::asks(event, live, context) {
+        asks.push(ask);
+        asks.extend(COPIES);
     }
     asks.extend(desk::asks_of_silent(event, live, context));
     if is_stale(event, live, context) || desk::is_nudged(event, live, context) {
@@ -88,6 +92,9 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     if let Some(note) = desk::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
         plan.reply.tell_model(&note);
+    }
+    if let Some(task) = at_task::note(&mut plan, event, &mut live, snapshot) {
+        news.push(format!("at task {task}"));
     }
     if let Some(id) = linked(event) {
         news.push(format!("agent {id} is known"));

@@ -6,7 +6,8 @@ use crate::books::errors::{ESCALATED, PENDING};
 use crate::books::live::Live;
 use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
-use crate::snapshot::{Context, Snapshot};
+use crate::facts::execution::Unfinished;
+use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::{Doc, Part};
 use crate::time;
 
@@ -16,6 +17,15 @@ const ITEMS: usize = 15;
 const AGENTS: usize = 20;
 const ERRORS: usize = 8;
 const FILES: usize = 40;
+
+/// The executions that were begun last are looked at.
+const EXECUTIONS: usize = 3;
+
+pub fn asks_for_executions(snapshot: &Snapshot) -> Vec<Ask> {
+    let known = snapshot.executions.iter().flat_map(|known| known.executions.iter().rev());
+    let states = known.take(EXECUTIONS).map(|known| Ask::Unfinished((&known.tasks_path).into()));
+    std::iter::once(Ask::Executions).chain(states).collect()
+}
 
 pub fn at_start(
     source: &str,
@@ -32,6 +42,7 @@ pub fn at_start(
     lines.extend(branch_recall::recovered(source, live, snapshot, context));
     lines.extend(branch_loop(live, snapshot));
     lines.extend(autonomous_loop(live, snapshot));
+    lines.extend(snapshot.unfinished.iter().map(execution));
     lines.extend(branch_recall::stuck(stuck, context));
     lines.extend(branch_recall::handoffs(snapshot));
     lines.extend(queue_items(live, snapshot));
@@ -135,6 +146,18 @@ fn queue_items(live: &Live, snapshot: &Snapshot) -> Vec<String> {
         }),
     );
     lines
+}
+
+fn execution(execution: &Unfinished) -> String {
+    format!(
+        "- an execution, {} ({}), {} of {} merged, layer {}: `hookkeeper execute resume {}` goes on with it",
+        clip(&execution.slug, 60),
+        execution.status,
+        execution.completed,
+        plural(execution.total as usize, "task"),
+        clip(&execution.layer, 60),
+        execution.tasks_path
+    )
 }
 
 fn autonomous_loop(live: &Live, snapshot: &Snapshot) -> Vec<String> {

@@ -24,6 +24,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.extend([Ask::Client, Ask::Gone]);
     asks.extend(drive::asks_to_adopt());
+    asks.extend(recall::asks_for_executions(snapshot));
     match desk::source(event).as_str() {
         "clear" => asks.push(Ask::Cleared),
         "fork" => asks.extend(fork_parent(event)),

@@ -11,7 +11,7 @@ use crate::snapshot::{Ask, Context, Snapshot};
 use crate::store::layout::Doc;
 
 use super::witness::{self, Witness};
-use super::{desk, drive, subagent_start, synthesis};
+use super::{at_task, desk, drive, subagent_start, synthesis};
 
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = vec![Ask::Live];
@@ -22,6 +22,7 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     asks.extend(desk::asks_with_copies(event, snapshot));
     asks.extend(synthesis::asks(snapshot.own(event), snapshot));
     asks.extend(drive::queue::asks_for_items(snapshot));
+    asks.extend(at_task::asks_at_end(event, snapshot));
     if let Some(agent_id) = event.agent_id.clone() {
         asks.extend(side_file_of(event, &agent_id));
         let path = event.text("agent_transcript_path").map(Into::into);
@@ -50,6 +51,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         live.add_agent(Agent { status: ENDING.into(), branch, ..agent });
         plan.put(Doc::live(&live.session_id), &live);
     }
+    at_task::end(&mut plan, event, snapshot, context);
     let result = result(event, &id, &mut live, snapshot, context);
     plan.outcome = format!(
         "agent {} ended: {}, {}",

@@ -10,6 +10,8 @@ use crate::books::backup::Backup;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
+use crate::books::execute;
+use crate::books::executions::Executions;
 use crate::books::iterative::Task;
 use crate::books::metrics::{Entry, Metrics};
 use crate::books::notices::Notices;
@@ -70,6 +72,8 @@ fn read(schema: &str, path: &str, bytes: &[u8]) -> std::result::Result<(), Strin
         ("branch-agents", _) => AgentBook::parse(bytes).map(drop),
         ("iterative", _) => json::<Task>(bytes).map(drop),
         ("notices", _) => json::<Notices>(bytes).map(drop),
+        ("execute-state", _) => execute::parse(bytes).map(drop),
+        ("executions", _) => json::<Executions>(bytes).map(drop),
         ("cleared", _) => json::<Cleared>(bytes).map(drop),
         ("settings", _) => Settings::read(bytes).1.map_or(Ok(()), Err),
         ("spool", _) => json::<spool::Entry>(bytes).map(drop),

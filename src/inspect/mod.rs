@@ -7,11 +7,15 @@ pub mod place;
 mod repair;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub use repair::repair;
 
 use crate::books::autonomous::{self, Autonomous};
+use crate::books::execute;
+use crate::books::executions::Executions;
 use crate::error::{Error, Result};
+use crate::facts::files;
 use crate::json::Object;
 use crate::schema::checker::Fault;
 use crate::store::is_newer;
@@ -73,6 +77,7 @@ pub fn problems(view: &View) -> Result<Report> {
     for (path, read) in view.task_states()? {
         report.add(&documents, &path, &Place::Document("iterative"), read);
     }
+    report.add_executions(&documents, view);
     Ok(report)
 }
 
@@ -163,6 +168,20 @@ impl Report {
                 }
             }
             Place::Beside | Place::Foreign | Place::Left => {}
+        }
+    }
+
+    /// The states of the project's executions, which are where their users said.
+    fn add_executions(&mut self, documents: &Documents, view: &View) {
+        let known: Executions = view.document("executions.json").unwrap_or_default();
+        for known in known.executions {
+            let path = Path::new(&known.tasks_path).join(execute::FILE);
+            let read = match files::read_all(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                other => other.map(Some).map_err(|error| Error::io("read", &path, error)),
+            };
+            let place = Place::Document("execute-state");
+            self.add(documents, &path.display().to_string(), &place, read);
         }
     }
 

@@ -19,6 +19,7 @@ pub fn of(path: &str) -> Place {
     let segments: Vec<&str> = path.split('/').collect();
     match segments.as_slice() {
         ["notices.json"] => Place::Document("notices"),
+        ["executions.json"] => Place::Document("executions"),
         [".lock" | ".gitignore" | "quarantine" | "rejected" | "recorded" | "set-aside"] => {
             Place::Beside
         }
@@ -98,6 +99,7 @@ mod tests {
             Doc::Metrics,
             Doc::MetricsArchive,
             Doc::Cleared,
+            Doc::Executions,
             Doc::Active,
             Doc::result("A/b"),
             Doc::Synthesis,

@@ -38,7 +38,9 @@ pub fn repair(process: &Process, root: &Path) -> Result<Repair> {
     let found = problems(&view)?;
     let mut done = Vec::new();
     for file in found.broken() {
-        if file != SETTINGS && !is_out_of_reach(&found, file) {
+        // An execution's state is not ours to move: `execute rebuild` makes it anew.
+        let is_outside = Path::new(file).is_absolute();
+        if file != SETTINGS && !is_outside && !is_out_of_reach(&found, file) {
             let did = mend(&mut store, &view, &documents, file);
             // One file that stays is no reason to leave the others broken.
             done.push(note(

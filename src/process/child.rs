@@ -93,21 +93,22 @@ pub fn pass_through(program: &Path, args: &[String], dir: &Path) -> io::Result<S
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (out, err) = thread::scope(|scope| {
         let stderr = scope.spawn(move || tee(stderr, io::stderr()));
-        (tee(stdout, io::stdout()), stderr.join().ok().flatten())
+        (tee(stdout, io::stdout()), stderr.join().ok())
     });
     let status = child.wait()?;
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     // Where it failed, what it complained of says more.
+    let (out, err) = (last_line(&out), err.as_deref().and_then(last_line));
     let last_line = if code == 0 { out.or(err) } else { err.or(out) };
     Ok(Shown { code: u8::try_from(code).unwrap_or(1), millis, last_line })
 }
 
-/// Passes on what comes, and remembers the last line that says something.
-fn tee(pipe: Option<impl Read>, mut to: impl Write) -> Option<String> {
-    let mut pipe = pipe?;
-    let mut chunk = [0; 8192];
+/// Passes on what comes, and remembers its end.
+fn tee(pipe: Option<impl Read>, mut to: impl Write) -> Vec<u8> {
     let mut tail: Vec<u8> = Vec::new();
+    let Some(mut pipe) = pipe else { return tail };
+    let mut chunk = [0; 8192];
     while let Ok(n @ 1..) = pipe.read(&mut chunk) {
         let new = chunk.get(..n).unwrap_or_default();
         let _ = to.write_all(new).and_then(|()| to.flush());
@@ -116,6 +117,83 @@ fn tee(pipe: Option<impl Read>, mut to: impl Write) -> Option<String> {
             tail.drain(..tail.len() - (16 << 10));
         }
     }
-    let text = String::from_utf8_lossy(&tail);
+    tail
+}
+
+/// The last line that says something.
+fn last_line(tail: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(tail);
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// A command of a shell, with a time limit, and what it came to.
+pub struct Tried {
+    pub end: End,
+    pub millis: u64,
+    /// The end of what it printed, stdout before stderr.
+    pub tail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum End {
+    /// As a shell says it.
+    Code(i32),
+    TooLong,
+    /// We were told to end.
+    Interrupted,
+}
+
+/// After its end, what it left running in the background has so long to let go of the output.
+const GRACE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs a line as a shell would, its output passed through to stderr if it is to be shown. Whatever
+/// it has started ends with it.
+pub fn try_line(line: &str, dir: &Path, limit: Duration, shown: bool) -> io::Result<Tried> {
+    let signals = super::signals::Signals::noted()?;
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(dir).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let group = rustix::process::Pid::from_child(&child);
+    let kill = || rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    let (sender, ended) = mpsc::channel();
+    let (out, err) = (reader(child.stdout.take(), shown), reader(child.stderr.take(), shown));
+    thread::spawn(move || sender.send(child.wait()));
+    let end = loop {
+        match ended.recv_timeout(TICK) {
+            Ok(status) => {
+                let status = status?;
+                let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+                break End::Code(code);
+            }
+            Err(_) if signals.say_end() => break End::Interrupted,
+            Err(_) if began.elapsed() >= limit => break End::TooLong,
+            Err(_) => {}
+        }
+    };
+    let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let tail = |from: mpsc::Receiver<Vec<u8>>| {
+        from.recv_timeout(GRACE).or_else(|_| {
+            let _ = kill();
+            from.recv_timeout(GRACE)
+        })
+    };
+    if !matches!(end, End::Code(_)) {
+        let _ = kill();
+    }
+    let bytes = [tail(out).unwrap_or_default(), tail(err).unwrap_or_default()].concat();
+    let _ = kill();
+    Ok(Tried { end, millis, tail: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// Reads a pipe to its end in the background.
+fn reader(pipe: Option<impl Read + Send + 'static>, shown: bool) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let tail = if shown { tee(pipe, io::stderr()) } else { tee(pipe, io::sink()) };
+        sender.send(tail)
+    });
+    receiver
 }

@@ -32,7 +32,7 @@ macro_rules! schema {
     };
 }
 
-pub static ALL: [Schema; 21] = [
+pub static ALL: [Schema; 23] = [
     schema!("live", "state/session/live/{session-id}.json", "the record of a live session"),
     schema!("current", "state/session/current.json", "the live session that started last"),
     schema!("active", "state/agents/active.json", "the running agents of all live sessions"),
@@ -52,6 +52,12 @@ pub static ALL: [Schema; 21] = [
     schema!("branch-state", "branches/{branch}/state.json", "what belongs to a branch"),
     schema!("branch-agents", "branches/{branch}/agents.json", "the agents of a branch"),
     schema!("iterative", "iterative/{slug}/state.json", "a task in units, and where it stands"),
+    schema!(
+        "execute-state",
+        "{tasks-path}/execute-state.json",
+        "tasks in layers, and their merges"
+    ),
+    schema!("executions", "state/executions.json", "where the executions of a project are"),
     schema!("notices", "state/notices.json", "what the user should hear of"),
     schema!("cleared", "state/session/cleared.json", "the sessions that clients cleared last"),
     schema!("settings", "hookkeeper.json", "what a project may set"),

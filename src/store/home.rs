@@ -57,12 +57,17 @@ pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Di
 /// Nobody has used this state directory yet: hide it from git, then make the lock.
 fn first_lock(state: &Dir) -> Result<File> {
     hide(state)?;
-    match state.create(LOCK, b"", false) {
+    make_lock(state, LOCK)
+}
+
+/// Makes a lock file, or opens the one that somebody made in the meantime.
+pub fn make_lock(dir: &Dir, name: &str) -> Result<File> {
+    match dir.create(name, b"", false) {
         Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => {}
         other => other?,
     }
-    let missing = || Error::io("open the lock", &state.path_of(LOCK), io::ErrorKind::NotFound);
-    state.open_lock(LOCK)?.ok_or_else(missing)
+    let missing = || Error::io("open the lock", &dir.path_of(name), io::ErrorKind::NotFound);
+    dir.open_lock(name)?.ok_or_else(missing)
 }
 
 /// The project's settings, and what is wrong with them. A file that cannot be read is a bad one.

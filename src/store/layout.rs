@@ -72,6 +72,7 @@ pub enum Doc {
     Metrics,
     MetricsArchive,
     Cleared,
+    Executions,
     Active,
     Result(FileStem),
     Synthesis,
@@ -139,7 +140,7 @@ impl Doc {
             Self::Errors => Room::Errors,
             Self::Queue | Self::LoopState | Self::Watched => Room::Loop,
             Self::Backup(_) => Room::Compaction,
-            Self::Notices => Room::State,
+            Self::Notices | Self::Executions => Room::State,
             Self::Autonomous => Room::Claude,
             Self::Branch(key) | Self::BranchAgents(key) => Room::Branch(key.clone()),
             Self::Iterative(slug, _) => Room::Iterative(slug.clone()),
@@ -153,6 +154,7 @@ impl Doc {
             Self::Metrics => "metrics.json".into(),
             Self::MetricsArchive => "metrics-archive.jsonl".into(),
             Self::Cleared => "cleared.json".into(),
+            Self::Executions => "executions.json".into(),
             Self::Active => "active.json".into(),
             Self::Synthesis => "synthesis.json".into(),
             Self::Errors => "classified.json".into(),
@@ -194,7 +196,7 @@ impl Doc {
             Self::BranchAgents(_) => false,
             Self::Live(_) | Self::Current | Self::Cleared | Self::Active => false,
             Self::Result(_) | Self::Synthesis | Self::Parked(_) => false,
-            Self::Errors | Self::Notices | Self::Watched => false,
+            Self::Errors | Self::Notices | Self::Watched | Self::Executions => false,
         }
     }
 

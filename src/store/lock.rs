@@ -12,7 +12,14 @@ const PATIENCE: Duration = Duration::from_millis(1000);
 /// Held until dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Lock {
+    /// For a program that is to hold the lock too, for as long as it runs.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 pub enum Taken {
@@ -26,13 +33,13 @@ pub enum Taken {
 /// free; asking again and again would be slower and unfair.
 pub fn take(file: File) -> io::Result<Taken> {
     match fs2::FileExt::try_lock_exclusive(&file) {
-        Ok(()) => return Ok(Taken::Yes(Lock { _file: file })),
+        Ok(()) => return Ok(Taken::Yes(Lock { file })),
         Err(error) if is_held(&error) => {}
         Err(error) => return Err(error),
     }
     let (sender, receiver) = sync_channel(1);
     std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
-        let locked = wait(&file).map(|()| Lock { _file: file });
+        let locked = wait(&file).map(|()| Lock { file });
         // Nobody listens any more: the lock goes with its file.
         let _ = sender.send(locked);
     })?;

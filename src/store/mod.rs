@@ -23,6 +23,7 @@ mod archive;
 pub mod branches;
 pub mod dir;
 pub mod exclude;
+pub mod execution;
 pub mod home;
 pub mod iterative;
 pub mod layout;

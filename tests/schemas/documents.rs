@@ -27,6 +27,11 @@ pub fn distinct(schema: &str) -> Vec<Document> {
             "systems": {"branches": false}, "of another tool": 1}),
         ),
         ("metrics-entry", seed("metrics.json")["sessions"][0].clone()),
+        (
+            "executions",
+            json!({"version": 1, "executions": [{"tasks_path": "/t", "worktree_dir": "/w", "begun": "2026-01-29T10:30:00Z",
+            "agents": {"L1-001": {"agent_id": "a", "session_id": "s", "stopped": "2026-01-29T10:30:00Z"}}}]}),
+        ),
     ];
     let made =
         made.into_iter().map(|(schema, value)| Document { schema, from: "made".into(), value });
@@ -43,8 +48,8 @@ pub fn distinct(schema: &str) -> Vec<Document> {
     documents
 }
 
-const SEEDS: [&str; 4] =
-    ["tests/seeds/000", "tests/seeds/001", "tests/seeds/002", "tests/seeds/004"];
+const SEEDS: [&str; 5] =
+    ["tests/seeds/000", "tests/seeds/001", "tests/seeds/002", "tests/seeds/003", "tests/seeds/004"];
 
 pub fn seeds() -> Vec<Document> {
     let folders = SEEDS.map(here);

@@ -1,0 +1,98 @@
+//! `executions.json`: where the executions of this project keep their state, so that a hook finds them
+//! with one small read, and which agents were seen at their tasks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Extra, keep_newest};
+#[cfg(test)]
+use crate::schema::fields;
+
+pub const VERSION: u64 = 1;
+const KEPT: usize = 10;
+const AGENTS: usize = 200;
+
+/// Where the executions of this project keep their state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["version", "executions"])))]
+pub struct Executions {
+    pub version: u64,
+    /// The one that was begun last comes last.
+    pub executions: Vec<Known>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["tasks_path", "worktree_dir", "begun"])))]
+pub struct Known {
+    pub tasks_path: String,
+    pub worktree_dir: String,
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
+    pub begun: String,
+    /// The agent that was seen at a task last.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, Seen>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["agent_id", "session_id"])))]
+pub struct Seen {
+    pub agent_id: String,
+    pub session_id: String,
+    /// When it stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
+    pub stopped: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Default for Executions {
+    fn default() -> Self {
+        Self { version: VERSION, executions: Vec::new(), extra: Extra::new() }
+    }
+}
+
+impl Executions {
+    /// Enters an execution that was begun; an older one in the same place is forgotten.
+    pub fn begin(&mut self, tasks_path: &str, worktree_dir: &str, now: &str) {
+        self.forget(tasks_path);
+        self.executions.push(Known {
+            tasks_path: tasks_path.to_owned(),
+            worktree_dir: worktree_dir.to_owned(),
+            begun: now.to_owned(),
+            ..Known::default()
+        });
+        keep_newest(&mut self.executions, KEPT);
+    }
+
+    pub fn forget(&mut self, tasks_path: &str) {
+        self.executions.retain(|known| known.tasks_path != tasks_path);
+    }
+}
+
+impl Known {
+    /// Notes that an agent works on a task; whether that is new.
+    pub fn see(&mut self, task: &str, agent_id: &str, session_id: &str) -> bool {
+        let seen = Seen {
+            agent_id: agent_id.to_owned(),
+            session_id: session_id.to_owned(),
+            ..Seen::default()
+        };
+        if self.agents.get(task) == Some(&seen) || self.agents.len() >= AGENTS {
+            return false;
+        }
+        self.agents.insert(task.to_owned(), seen);
+        true
+    }
+}

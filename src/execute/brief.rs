@@ -1,0 +1,150 @@
+//! A task's text: what the agent has to do, and what is run to see whether it did.
+
+use serde::Serialize;
+
+use super::xml::{self, Element};
+
+/// What a task file says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Brief {
+    #[serde(skip)]
+    pub id: Option<String>,
+    #[serde(skip)]
+    pub name: Option<String>,
+    #[serde(skip)]
+    pub layer: Option<String>,
+    #[serde(skip)]
+    pub priority: Option<u64>,
+    /// The tasks that it names as its dependencies.
+    #[serde(skip)]
+    pub needs: Vec<String>,
+    pub objective: String,
+    pub requirements: Vec<String>,
+    pub files_to_create: Vec<String>,
+    /// Commands, by which it is verified.
+    pub run: Vec<String>,
+    /// What the agent has to see to itself.
+    pub check: Vec<String>,
+    /// The other sections, as they are: context, contracts, tests, exports.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Reads a task file; what is wrong with it is said with line and column.
+pub fn read(bytes: &[u8]) -> Result<Brief, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    let task = xml::parse(text).map_err(|wrong| wrong.to_string())?;
+    if task.name != "task" {
+        return Err(format!("line 1, column 1: its root is <{}>, must be <task>", task.name));
+    }
+    let mut brief = Brief::default();
+    for section in task.elements() {
+        match section.name.as_str() {
+            "meta" => meta(section, &mut brief),
+            "objective" => brief.objective = section.text(),
+            "requirements" => brief.requirements = items(section),
+            "files-to-create" => brief.files_to_create = items(section),
+            "verification" => verification(section, &mut brief),
+            other => {
+                if other == "dependencies" {
+                    let ids = section.children("dependency").filter_map(|d| d.attribute("task"));
+                    brief.needs = ids.map(|id| id.trim().to_owned()).collect();
+                }
+                let text = section.text();
+                if !text.is_empty() {
+                    brief.more.insert(other.to_owned(), text.into());
+                }
+            }
+        }
+    }
+    Ok(brief)
+}
+
+fn meta(section: &Element, brief: &mut Brief) {
+    let text = |name: &str| section.child(name).map(Element::text).filter(|t| !t.is_empty());
+    brief.id = text("id");
+    brief.name = text("name");
+    brief.layer = text("layer");
+    brief.priority = text("priority").and_then(|number| number.parse().ok());
+}
+
+/// The children of a section, or the lines of its text.
+fn items(section: &Element) -> Vec<String> {
+    if section.elements().next().is_some() {
+        let item = |element: &Element| {
+            let text = element.text();
+            let path = element.attribute("path");
+            path.map_or_else(|| text.clone(), |path| format!("{path}: {text}"))
+                .trim_end_matches(": ")
+                .to_owned()
+        };
+        return section.elements().map(item).filter(|item| !item.is_empty()).collect();
+    }
+    let text = section.text();
+    let lines = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim_start());
+    lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// `Run: CMD` lines and `<command>` elements are executed, all else is for the agent.
+fn verification(section: &Element, brief: &mut Brief) {
+    for element in section.elements() {
+        let text = element.text();
+        if element.name == "command" {
+            brief.run.extend((!text.is_empty()).then_some(text));
+            continue;
+        }
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            match line.strip_prefix("Run:").map(str::trim) {
+                Some("") => {}
+                Some(command) => brief.run.push(command.to_owned()),
+                None => brief.check.push(line.to_owned()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<task>
+  <meta><id>L2-001</id><name>Auth &amp; API</name><layer>2-backend</layer><priority>1</priority></meta>
+  <context><tech-stack>FastAPI</tech-stack></context>
+  <dependencies><dependency task="L1-001"><interface-contract>class User</interface-contract></dependency></dependencies>
+  <objective>Return JWT tokens.</objective>
+  <requirements><requirement id="R1">POST returns 201</requirement></requirements>
+  <files-to-create>
+    - src/auth.py
+    - tests/test_auth.py
+  </files-to-create>
+  <verification>
+    <step>Run: pytest -v</step>
+    <step>Verify: the token expires</step>
+    <step>Check: no secrets
+      Run: grep -c x y</step>
+    <command>make lint</command>
+  </verification>
+</task>"#;
+
+    #[test]
+    fn a_task_file_is_read() {
+        let brief = read(TASK.as_bytes()).unwrap();
+        assert_eq!(brief.id.as_deref(), Some("L2-001"));
+        assert_eq!(brief.name.as_deref(), Some("Auth & API"));
+        assert_eq!((brief.layer.as_deref(), brief.priority), (Some("2-backend"), Some(1)));
+        assert_eq!(brief.needs, ["L1-001"]);
+        assert_eq!(brief.requirements, ["POST returns 201"]);
+        assert_eq!(brief.files_to_create, ["src/auth.py", "tests/test_auth.py"]);
+        assert_eq!(brief.run, ["pytest -v", "grep -c x y", "make lint"]);
+        assert_eq!(brief.check, ["Verify: the token expires", "Check: no secrets"]);
+        assert_eq!(brief.more["context"], "FastAPI");
+    }
+
+    #[test]
+    fn what_is_no_task_is_refused() {
+        assert!(read(b"<prd/>").unwrap_err().contains("must be <task>"));
+        assert!(read(&TASK.as_bytes()[..100]).unwrap_err().starts_with("line "));
+        assert!(read(b"\xff").unwrap_err().contains("UTF-8"));
+    }
+}

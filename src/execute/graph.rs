@@ -1,0 +1,165 @@
+//! Whether a plan can be carried out at all. Everything that is wrong is named at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::plan::{Plan, Planned};
+use crate::books::execute::layer_order;
+
+pub fn problems(plan: &Plan) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for task in &plan.tasks {
+        if let Err(why) = check_id(&task.id) {
+            wrong.push(why);
+        }
+        // On some file systems `a` and `A` are one directory.
+        if !seen.insert(task.id.to_lowercase()) {
+            wrong.push(format!("two tasks have the id {}", task.id));
+        }
+        if task.layer.is_none() {
+            wrong.push(format!("{} has no layer", task.id));
+        }
+    }
+    let tasks: BTreeMap<&str, &Planned> =
+        plan.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
+    for task in &plan.tasks {
+        for need in &task.needs {
+            match tasks.get(need.as_str()) {
+                None => wrong.push(format!("{} needs {need}, which is no task", task.id)),
+                Some(needed) if later(needed, task) => wrong.push(format!(
+                    "{} is in layer {} and needs {need} of layer {}, which runs later",
+                    task.id,
+                    task.layer.as_deref().unwrap_or_default(),
+                    needed.layer.as_deref().unwrap_or_default(),
+                )),
+                Some(_) => {}
+            }
+        }
+    }
+    wrong
+        .extend(cycle(&tasks).map(|cycle| format!("tasks need each other: {}", cycle.join(" → "))));
+    wrong
+}
+
+/// An id becomes the name of a branch and of a directory.
+pub fn check_id(id: &str) -> Result<(), String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    let begins = id.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    let fine = begins
+        && id.len() <= 64
+        && id.bytes().all(plain)
+        && !id.contains("..")
+        && !id.ends_with('.')
+        && !id.to_lowercase().ends_with(".lock");
+    match fine {
+        true => Ok(()),
+        false => Err(format!(
+            "`{}` is no id for a task: letters, digits and -_. only, at most 64, beginning with a letter or digit",
+            crate::books::clip(id, 80)
+        )),
+    }
+}
+
+fn later(needed: &Planned, task: &Planned) -> bool {
+    let order = |task: &Planned| task.layer.as_deref().map(|layer| layer_order(layer).0);
+    order(needed) > order(task) && needed.layer != task.layer
+}
+
+/// A way round in a circle, if there is one.
+fn cycle<'a>(tasks: &BTreeMap<&'a str, &'a Planned>) -> Option<Vec<&'a str>> {
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    for start in tasks.keys() {
+        // The way that was gone, with how many of each one's needs were looked at.
+        let mut way: Vec<(&str, usize)> = vec![(start, 0)];
+        let mut on_way: BTreeSet<&str> = BTreeSet::from([*start]);
+        while let Some((id, at)) = way.last().copied() {
+            let next = tasks.get(id).and_then(|task| task.needs.get(at)).map(String::as_str);
+            let Some(next) = next.filter(|_| !done.contains(id)) else {
+                done.insert(id);
+                on_way.remove(id);
+                way.pop();
+                continue;
+            };
+            if let Some(last) = way.last_mut() {
+                last.1 += 1;
+            }
+            if on_way.contains(next) {
+                let from = way.iter().position(|(id, _)| *id == next).unwrap_or(0);
+                let round = way.iter().skip(from).map(|(id, _)| *id);
+                return Some(round.chain([next]).collect());
+            }
+            if let Some((next, _)) = tasks.get_key_value(next).filter(|(id, _)| !done.contains(*id))
+            {
+                way.push((next, 0));
+                on_way.insert(next);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(tasks: &[(&str, &str, &[&str])]) -> Plan {
+        let task = |(id, layer, needs): &(&str, &str, &[&str])| Planned {
+            id: (*id).into(),
+            layer: Some((*layer).into()),
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+            ..Planned::default()
+        };
+        Plan { tasks: tasks.iter().map(task).collect(), ..Plan::default() }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named() {
+        let bad = plan(&[
+            ("a", "1-x", &["b"]),
+            ("b", "1-x", &["c"]),
+            ("c", "1-x", &["b", "z"]),
+            ("A", "1-x", &[]),
+            ("d", "1-x", &["e"]),
+            ("e", "2-y", &[]),
+        ]);
+        assert_eq!(
+            problems(&bad),
+            [
+                "two tasks have the id A",
+                "c needs z, which is no task",
+                "d is in layer 1-x and needs e of layer 2-y, which runs later",
+                "tasks need each other: b → c → b",
+            ]
+        );
+        assert!(
+            problems(&plan(&[("a", "1-x", &[]), ("b", "1-x", &["a"]), ("c", "2-y", &["a", "b"])]))
+                .is_empty()
+        );
+        assert_eq!(problems(&plan(&[("a", "1-x", &["a"])])), ["tasks need each other: a → a"]);
+    }
+
+    #[test]
+    fn ids_that_could_lead_elsewhere() {
+        for id in
+            ["../x", "a b", "", "-x", "a/b", "a..b", "a.lock", "é", "a.", "x\0", &"a".repeat(65)]
+        {
+            assert!(check_id(id).is_err(), "{id}");
+        }
+        for id in ["L1-001", "a", "task_2.b", "0"] {
+            assert!(check_id(id).is_ok(), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_long_chain_is_no_problem() {
+        let ids: Vec<String> = (0..20_000).map(|n| format!("t{n}")).collect();
+        let task = |n: usize| Planned {
+            id: ids[n].clone(),
+            layer: Some("1-x".into()),
+            needs: ids.get(n + 1).cloned().into_iter().collect(),
+            ..Planned::default()
+        };
+        let chain = Plan { tasks: (0..ids.len()).map(task).collect(), ..Plan::default() };
+        assert!(problems(&chain).is_empty());
+    }
+}

@@ -1,0 +1,104 @@
+//! The log of the base branch: which tasks it has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::truth::Merged;
+use crate::books::execute::Execution;
+
+/// A commit on the base branch, as [`LOG_FORMAT`] prints it.
+#[derive(Debug, PartialEq)]
+pub struct Entry<'a> {
+    pub commit: &'a str,
+    pub parents: Vec<&'a str>,
+    pub at: &'a str,
+    pub ids: Vec<&'a str>,
+    pub subject: &'a str,
+}
+
+pub const LOG_FORMAT: &str =
+    "--format=%H%x1f%P%x1f%ct%x1f%(trailers:key=Task-Id,valueonly,separator=%x1d)%x1f%s%x1e";
+
+pub fn entries(log: &str) -> impl Iterator<Item = Entry<'_>> {
+    log.split('\u{1e}').filter_map(|record| {
+        let mut fields = record.trim_start().split('\u{1f}');
+        Some(Entry {
+            commit: fields.next().filter(|commit| !commit.is_empty())?,
+            parents: fields.next()?.split_whitespace().collect(),
+            at: fields.next()?,
+            ids: fields
+                .next()?
+                .split('\u{1d}')
+                .map(str::trim)
+                .filter(|id| !id.is_empty())
+                .collect(),
+            subject: fields.next()?,
+        })
+    })
+}
+
+/// The tasks that the base branch has, from its log, newest first: by the trailer on one of its own
+/// commits, by the name of the branch that was merged, or because it has the commit itself.
+pub fn merged(state: &Execution, log: &str) -> Vec<Merged> {
+    let entries: Vec<Entry> = entries(log).collect();
+    let mut found: Vec<Merged> = Vec::new();
+    let mut own = entries.first().map(|entry| entry.commit);
+    for entry in &entries {
+        let merged = |id: &str| Merged {
+            id: id.to_owned(),
+            commit: entry.commit.to_owned(),
+            at: crate::time::from_seconds(entry.at),
+        };
+        // Only commits of the branch itself say what it has; others came with a merge.
+        if own == Some(entry.commit) {
+            own = entry.parents.first().copied();
+            let by_name = (entry.parents.len() > 1).then(|| merged_branch(entry.subject)).flatten();
+            let ids = entry.ids.iter().copied().chain(by_name);
+            found.extend(ids.filter(|id| state.tasks.contains_key(*id)).map(merged));
+        }
+    }
+    let by_commit: BTreeMap<&str, &Entry> =
+        entries.iter().map(|entry| (entry.commit, entry)).collect();
+    for (id, task) in &state.tasks {
+        let last = task.commits.last().and_then(|commit| by_commit.get(commit.hash.as_str()));
+        if let Some(entry) = last.filter(|_| !found.iter().any(|have| have.id == *id)) {
+            let at = crate::time::from_seconds(entry.at);
+            found.push(Merged { id: id.clone(), commit: entry.commit.to_owned(), at });
+        }
+    }
+    found.reverse();
+    let mut seen = BTreeSet::new();
+    found.retain(|merged| seen.insert(merged.id.clone()));
+    found
+}
+
+/// `Merge branch 'worktree-L2-001'` and the like.
+fn merged_branch(subject: &str) -> Option<&str> {
+    let words = subject.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ':'));
+    words.filter_map(|word| word.rsplit('/').next()?.strip_prefix("worktree-")).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::books::execute::Task;
+
+    #[test]
+    fn the_log_of_the_base_branch_tells_what_it_has() {
+        let mut s = Execution::default();
+        for id in ["a", "b", "c", "d"] {
+            s.tasks.insert(id.into(), Task::default());
+        }
+        let record = |fields: [&str; 5]| fields.join("\u{1f}") + "\u{1e}\n";
+        let log = [
+            record(["m3", "m2 x3", "1000", "b", "Merge task b"]),
+            record(["x3", "m2", "990", "d", "a commit that came with b"]),
+            record(["m2", "m1", "900", "zz", "of another execution"]),
+            record(["m1", "m0 x1", "800", "", "Merge branch 'worktree-a'"]),
+            record(["m0", "", "700", "", "Mention worktree-c"]),
+        ];
+        let found = merged(&s, &log.concat());
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|m| (m.id.as_str(), m.commit.as_str())).collect();
+        assert_eq!(found, [("a", "m1"), ("b", "m3")]);
+    }
+}

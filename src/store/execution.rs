@@ -1,0 +1,121 @@
+//! `{tasks_path}/execute-state.json`: the one document that lives where its user says, with a lock
+//! of its own beside it. Same protocol as the books: lock, sweep, load, replace.
+//!
+//! The lock is held for as long as the document is read and written, never while a command or git
+//! runs. What orders changes to the repository is a second lock, in the repository ([`repository`]).
+
+use std::path::Path;
+
+use crate::books::execute::FILE;
+use crate::error::{Error, Result};
+use crate::store::dir::Dir;
+use crate::store::home;
+use crate::store::lock::{self, Lock, Taken};
+
+pub const LOCK: &str = ".execute-state.lock";
+const NEW: &str = ".execute-state.new";
+/// Commands wait longer than hooks: in seconds.
+const STATE_PATIENCE: u32 = 30;
+/// A checkout of a large repository takes its time.
+const GIT_PATIENCE: u32 = 600;
+
+/// The folder of an execution.
+pub struct Folder {
+    dir: Dir,
+}
+
+/// The same, locked.
+pub struct Held<'a> {
+    dir: &'a Dir,
+    _lock: Lock,
+}
+
+impl Folder {
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self { dir: Dir::open(path)? })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The document; it is whole because it is replaced, never changed in place.
+    pub fn read(&self) -> Result<Option<Vec<u8>>> {
+        self.dir.read(FILE)
+    }
+
+    pub fn lock(&self) -> Result<Held<'_>> {
+        let lock = take(&self.dir, LOCK, STATE_PATIENCE)?;
+        self.dir.remove(NEW)?;
+        Ok(Held { dir: &self.dir, _lock: lock })
+    }
+}
+
+impl Held<'_> {
+    pub fn read(&self) -> Result<Option<Vec<u8>>> {
+        self.dir.read(FILE)
+    }
+
+    /// Puts a new document in the place of the old one.
+    pub fn put(&self, bytes: &[u8]) -> Result<()> {
+        self.write(FILE, bytes)
+    }
+
+    /// Copies the document to `.bak`, if there is one; where to.
+    pub fn keep_copy(&self) -> Result<Option<std::path::PathBuf>> {
+        let Some(bytes) = self.read()? else { return Ok(None) };
+        let name = format!("{FILE}.bak");
+        self.write(&name, &bytes)?;
+        Ok(Some(self.dir.path_of(&name)))
+    }
+
+    pub fn remove(&self) -> Result<()> {
+        self.dir.remove(FILE)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.dir.create_usual(NEW, bytes)?;
+        let put = self.dir.replace(NEW, self.dir, name);
+        if put.is_err() {
+            let _ = self.dir.remove(NEW);
+        }
+        put
+    }
+}
+
+/// Orders what executions change in a repository. `git` inherits this lock, so whoever has it knows
+/// that no git of a killed command is still at work.
+pub fn repository(common: &Path) -> Result<Lock> {
+    take(&Dir::open(common)?, "hookkeeper-execute.lock", GIT_PATIENCE)
+}
+
+/// Removes a lock file that a killed git left, if it is not older than what was begun then.
+pub fn remove_stale_lock(path: &Path, since: i64) -> Result<()> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
+    else {
+        return Ok(());
+    };
+    if !dir.is_dir() {
+        return Ok(());
+    }
+    let dir = Dir::open(dir)?;
+    match dir.exists(name)? && dir.modified(name) >= since {
+        true => dir.remove(name),
+        false => Ok(()),
+    }
+}
+
+fn take(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {
+    for _ in 0..seconds {
+        let file = match dir.open_lock(name)? {
+            Some(file) => file,
+            None => home::make_lock(dir, name)?,
+        };
+        match lock::take(file) {
+            Ok(Taken::Yes(lock)) => return Ok(lock),
+            Ok(Taken::Busy) => {}
+            Err(error) => return Err(Error::io("lock", &dir.path_of(name), error)),
+        }
+    }
+    Err(Error::Busy)
+}
