@@ -651,3 +651,20 @@ fn ends_are_honest() {
     assert!(told(&stop(&scratch, "on")).contains("is capped"));
     refused(&scratch.run(&["autonomous", "resume"], b""), "iterations are over already");
 }
+
+#[test]
+fn a_purge_takes_only_what_is_ours() {
+    let scratch = shop();
+    start(&scratch, &[]);
+    good(scratch.run(&["autonomous", "cancel"], b""));
+    let unit = ["--mode", "development", "--unit", "T1: a | b"];
+    good(scratch.run(&[&["iterative", "new", "u", "--task", "U"], &unit[..]].concat(), b""));
+    good(scratch.run(&["uninstall", "--purge"], b""));
+    assert!(!file(&scratch).exists());
+    assert!(scratch.root().join(".claude/iterative/u/brief.md").exists(), "tasks are the user's");
+    fs::write(file(&scratch), "{\"loop\": \"ralph\"}").unwrap();
+    good(scratch.run(&["iterative", "remove", "u", "--force"], b""));
+    good(scratch.run(&["uninstall", "--purge"], b""));
+    assert!(file(&scratch).exists(), "another tool's");
+    assert!(!scratch.root().join(".claude/iterative").exists());
+}

@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::books::autonomous::Autonomous;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
 use crate::store::dir::Dir;
+use crate::store::layout::Doc;
 use crate::store::lock::{self, Taken};
 
 pub const LOCK: &str = ".lock";
@@ -101,11 +103,35 @@ pub fn purge(root: &Path, home: Option<&Path>) -> Result<()> {
         claude.remove_tree("state")?;
     }
     claude.remove_tree("branches")?;
+    purge_loop(&claude)?;
+    purge_tasks(&claude)?;
     claude.remove(SETTINGS)?;
     if root.join(".claude").is_symlink() {
         return Ok(());
     }
     Dir::open(root)?.remove_empty(".claude")
+}
+
+/// Another tool may have a file by that name.
+fn purge_loop(claude: &Dir) -> Result<()> {
+    let name = Doc::Autonomous.file();
+    match claude.read(&name)? {
+        Some(bytes) if Autonomous::parse(&bytes).is_ok() => claude.remove(&name),
+        _ => Ok(()),
+    }
+}
+
+/// What tasks have produced is the user's: only the empty folder goes.
+fn purge_tasks(claude: &Dir) -> Result<()> {
+    let Some(tasks) = claude.sub("iterative")? else { return Ok(()) };
+    let mut kept = tasks.names()?;
+    kept.retain(|name| name != ".gitignore");
+    if let ("archive", Some(archive)) = (kept.concat().as_str(), tasks.sub("archive")?)
+        && archive.names()?.is_empty()
+    {
+        kept.clear();
+    }
+    if kept.is_empty() { claude.remove_tree("iterative") } else { Ok(()) }
 }
 
 /// Deletes what we keep in the client's own directory.

@@ -29,7 +29,8 @@ def autonomous_ships(bench, check):
     check.equal("blocks", [reason.partition("\n")[0] for reason in reasons], [
         "The promise came too early. It counts in phase ship; this is plan. Not proven yet: plan: it has no receipt; "
         "spec_test: it has no receipt; deepen: it has no receipt; work: it has no receipt; review: it has no receipt; "
-        "compound: it has no receipt; test: it has no receipt. A receipt for an earlier phase: "
+        "compound: it has no receipt; test: it has no receipt; spec_test: nobody has approved the acceptance tests. "
+        "A receipt for an earlier phase: "
         "`hookkeeper autonomous advance --phase NAME …`.",
         'The autonomous loop "Add login", phase review, iteration 2 of 50 goes on.'])
     for part in ("Read first: .claude/autonomous-loop.json (the state), docs/plan.md (plan), tests/auth.rb (acceptance tests).",
