@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import count
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -22,6 +23,7 @@ from tmux import Tmux  # noqa: E402
 
 PANELS = ["Sessions", "Agents", "Errors", "Findings", "Loop", "Backups", "Hooks"]
 failures = []
+asked = count()
 
 
 def check(what, good, seen=""):
@@ -39,8 +41,10 @@ def watching(tmux, shop, width, height, env="", args=""):
 
 def is_sane(tmux, shop):
     """The terminal is what it was: modes, main screen, cursor."""
-    tmux.type(f"clear; stty -a > {shop.home}/after; echo sane")
-    tmux.until(lambda text: text.startswith("sane"))
+    # A word of its own each time: the last one may still be on the screen.
+    word = f"sane-{next(asked)}"
+    tmux.type(f"clear; stty -a > {shop.home}/after; echo {word}")
+    tmux.until(lambda text: text.startswith(word))
     same = (shop.home / "before").read_text() == (shop.home / "after").read_text()
     return same and tmux.ask("#{alternate_on} #{cursor_flag}") == "0 1"
 
