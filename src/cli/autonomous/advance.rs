@@ -147,7 +147,8 @@ fn prove(
 ) -> anyhow::Result<(String, String, Option<String>)> {
     let root = project.root()?;
     let cwd = project.process.cwd();
-    let git = Git::around(&root, cwd.as_deref()).context("a receipt names a commit")?;
+    let git =
+        Git::around(project.process, &root, cwd.as_deref()).context("a receipt names a commit")?;
     let head = git.ask(&["log", "-1", "--format=%h %s", "HEAD"])?;
     let head = head.context("there is no commit yet; a receipt names one")?;
     let sha = head.split(' ').next().unwrap_or_default().to_owned();

@@ -132,7 +132,7 @@ fn budget(usd: f64) -> anyhow::Result<Number> {
 /// The file is one person's: git does not have to see it. Without git there is nothing to hide from.
 fn hide(project: &Project) -> anyhow::Result<()> {
     let root = project.root()?;
-    let Ok(git) = Git::of(&root) else { return Ok(()) };
+    let Ok(git) = Git::of(project.process, &root) else { return Ok(()) };
     if let Some(path) = git.ask(&["rev-parse", "--git-path", "info/exclude"])? {
         exclude::add(&root.join(path), "**/.claude/autonomous-loop.json")?;
     }

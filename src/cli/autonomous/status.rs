@@ -95,7 +95,7 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standi
     let cwd = project.process.cwd();
     let places: Vec<_> = [Some(root.clone()), cwd].into_iter().flatten().collect();
     let present = files::present(&places, state.documents());
-    let git = Git::of(&root).ok();
+    let git = Git::of(project.process, &root).ok();
     let excused =
         memory(project, state)?.map_or_else(|| receipts::excused(state), |seen| seen.excused);
     let standing = |phase: Phase| {
