@@ -9,6 +9,7 @@
 pub mod child;
 pub mod git;
 pub mod lines;
+pub mod pipe;
 pub mod screen;
 pub mod signals;
 pub mod stdin;

@@ -60,8 +60,8 @@ fn once(program: &Path, kind: Kind, root: &Path) -> std::io::Result<Ended> {
     let path = root.to_string_lossy();
     child::run(&child::Run {
         program,
-        args: &["hook"],
-        dir: root,
+        args: &["hook".as_ref()],
+        dir: Some(root),
         env: &[
             ("CLAUDE_PROJECT_DIR", &path),
             ("CLAUDE_CODE_SESSION_ID", ""),
@@ -71,7 +71,7 @@ fn once(program: &Path, kind: Kind, root: &Path) -> std::io::Result<Ended> {
             ("HOOKKEEPER_LOG", ""),
             ("HOOKKEEPER_FIXED_TIME", ""),
         ],
-        stdin: format!("{}\n", payload(kind, &path)).as_bytes(),
+        input: child::Input::Bytes(format!("{}\n", payload(kind, &path)).as_bytes()),
         limit: LIMIT,
     })
 }

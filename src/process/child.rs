@@ -1,23 +1,37 @@
 //! Other programs, started by the command line. The hook path starts none.
 
-use std::io::{self, Read, Write};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::pipe::Reading;
 
 /// A program to run to its end.
 pub struct Run<'a> {
     pub program: &'a Path,
-    pub args: &'a [&'a str],
-    pub dir: &'a Path,
+    pub args: &'a [&'a OsStr],
+    pub dir: Option<&'a Path>,
     /// Set on top of our own environment; an empty value takes the variable away.
     pub env: &'a [(&'a str, &'a str)],
-    pub stdin: &'a [u8],
+    pub input: Input<'a>,
     /// It is killed after this.
     pub limit: Duration,
+}
+
+/// What a program has on its stdin.
+pub enum Input<'a> {
+    Nothing,
+    Bytes(&'a [u8]),
+    /// It keeps the file open, and so holds a lock on it, for as long as it runs.
+    Open(&'a File),
 }
 
 pub struct Ended {
@@ -28,52 +42,70 @@ pub struct Ended {
     pub micros: u64,
 }
 
+/// After its end, what it left running in the background has so long to let go of the output.
+const GRACE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
+
 /// Runs a program; an error means that it could not be started.
 pub fn run(what: &Run) -> io::Result<Ended> {
     let mut command = Command::new(what.program);
-    command.args(what.args).current_dir(what.dir);
+    command.args(what.args);
+    if let Some(dir) = what.dir {
+        command.current_dir(dir);
+    }
     for (name, value) in what.env {
         match value.is_empty() {
             true => command.env_remove(name),
             false => command.env(name, value),
         };
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(match what.input {
+        Input::Nothing => Stdio::null(),
+        Input::Bytes(_) => Stdio::piped(),
+        Input::Open(file) => Stdio::from(file.try_clone()?),
+    });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own: what it has started ends with it.
     command.process_group(0);
     let began = Instant::now();
     let mut child = command.spawn()?;
-    let group = rustix::process::Pid::from_child(&child);
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
+    let group = Pid::from_child(&child);
+    let (stdout, stderr) = (Reading::all(child.stdout.take()), Reading::all(child.stderr.take()));
+    if let (Input::Bytes(bytes), Some(mut pipe)) = (&what.input, child.stdin.take()) {
+        let bytes = bytes.to_vec();
         // A program that does not read its input is no error of ours.
-        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(what.stdin)));
-        let stdout = scope.spawn(move || drain(stdout));
-        let stderr = scope.spawn(move || drain(stderr));
-        // Who waits for nothing else sees the end when it comes.
-        let waiter = scope.spawn(move || {
-            let status = child.wait();
-            let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-            let _ = sender.send(());
-            status.map(|status| (status, micros))
-        });
-        if receiver.recv_timeout(what.limit).is_err() {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-        let gone = || io::Error::other("it cannot be waited for");
-        let (status, micros) = waiter.join().map_err(|_| gone())??;
-        let text = |reader: thread::ScopedJoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
-        Ok(Ended { code: status.code(), stdout: text(stdout), stderr: text(stderr), micros })
-    })
+        thread::spawn(move || pipe.write_all(&bytes));
+    }
+    let ended = waited_for(child, began);
+    let end = ended.recv_timeout(what.limit).or_else(|_| {
+        let _ = kill_process_group(group, Signal::KILL);
+        ended.recv()
+    });
+    let (status, took) = end.map_err(|_| io::Error::other("it cannot be waited for"))?;
+    let (stdout, stderr) = (printed(&stdout, group), printed(&stderr, group));
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    Ok(Ended { code: status?.code(), stdout, stderr, micros })
 }
 
-fn drain(pipe: Option<impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        let _ = pipe.read_to_end(&mut bytes);
+/// Who waits for nothing else sees the end when it comes.
+fn waited_for(mut child: Child, began: Instant) -> Receiver<(io::Result<ExitStatus>, Duration)> {
+    let (sender, ended) = mpsc::channel();
+    thread::spawn(move || sender.send((child.wait(), began.elapsed())));
+    ended
+}
+
+/// What a program that has ended printed.
+fn printed(from: &Reading, group: Pid) -> Vec<u8> {
+    if !from.ends_within(GRACE) {
+        let _ = kill_process_group(group, Signal::KILL);
+        from.ends_within(GRACE);
     }
-    bytes
+    from.seen()
+}
+
+/// As a shell says it: 128 and the signal's number if a signal ended it.
+fn code_of(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// A program that ran to its end in front of the user.
@@ -90,34 +122,16 @@ pub fn pass_through(program: &Path, args: &[String], dir: &Path) -> io::Result<S
     command.args(args).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped());
     let began = Instant::now();
     let mut child = command.spawn()?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (out, err) = thread::scope(|scope| {
-        let stderr = scope.spawn(move || tee(stderr, io::stderr()));
-        (tee(stdout, io::stdout()), stderr.join().ok())
-    });
-    let status = child.wait()?;
+    let stdout = Reading::tail(child.stdout.take(), io::stdout());
+    let stderr = Reading::tail(child.stderr.take(), io::stderr());
+    stdout.wait();
+    stderr.wait();
+    let code = code_of(child.wait()?);
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     // Where it failed, what it complained of says more.
-    let (out, err) = (last_line(&out), err.as_deref().and_then(last_line));
+    let (out, err) = (last_line(&stdout.seen()), last_line(&stderr.seen()));
     let last_line = if code == 0 { out.or(err) } else { err.or(out) };
     Ok(Shown { code: u8::try_from(code).unwrap_or(1), millis, last_line })
-}
-
-/// Passes on what comes, and remembers its end.
-fn tee(pipe: Option<impl Read>, mut to: impl Write) -> Vec<u8> {
-    let mut tail: Vec<u8> = Vec::new();
-    let Some(mut pipe) = pipe else { return tail };
-    let mut chunk = [0; 8192];
-    while let Ok(n @ 1..) = pipe.read(&mut chunk) {
-        let new = chunk.get(..n).unwrap_or_default();
-        let _ = to.write_all(new).and_then(|()| to.flush());
-        tail.extend_from_slice(new);
-        if tail.len() > 64 << 10 {
-            tail.drain(..tail.len() - (16 << 10));
-        }
-    }
-    tail
 }
 
 /// The last line that says something.
@@ -143,10 +157,6 @@ pub enum End {
     Interrupted,
 }
 
-/// After its end, what it left running in the background has so long to let go of the output.
-const GRACE: Duration = Duration::from_secs(1);
-const TICK: Duration = Duration::from_millis(100);
-
 /// Runs a line as a shell would, its output passed through to stderr if it is to be shown. Whatever
 /// it has started ends with it.
 pub fn try_line(line: &str, dir: &Path, limit: Duration, shown: bool) -> io::Result<Tried> {
@@ -156,44 +166,26 @@ pub fn try_line(line: &str, dir: &Path, limit: Duration, shown: bool) -> io::Res
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let began = Instant::now();
     let mut child = command.spawn()?;
-    let group = rustix::process::Pid::from_child(&child);
-    let kill = || rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    let (sender, ended) = mpsc::channel();
-    let (out, err) = (reader(child.stdout.take(), shown), reader(child.stderr.take(), shown));
-    thread::spawn(move || sender.send(child.wait()));
+    let group = Pid::from_child(&child);
+    let sink = || -> Box<dyn Write + Send> {
+        if shown { Box::new(io::stderr()) } else { Box::new(io::sink()) }
+    };
+    let stdout = Reading::tail(child.stdout.take(), sink());
+    let stderr = Reading::tail(child.stderr.take(), sink());
+    let ended = waited_for(child, began);
     let end = loop {
         match ended.recv_timeout(TICK) {
-            Ok(status) => {
-                let status = status?;
-                let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-                break End::Code(code);
-            }
+            Ok((status, _)) => break End::Code(code_of(status?)),
             Err(_) if signals.say_end() => break End::Interrupted,
             Err(_) if began.elapsed() >= limit => break End::TooLong,
             Err(_) => {}
         }
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let tail = |from: mpsc::Receiver<Vec<u8>>| {
-        from.recv_timeout(GRACE).or_else(|_| {
-            let _ = kill();
-            from.recv_timeout(GRACE)
-        })
-    };
     if !matches!(end, End::Code(_)) {
-        let _ = kill();
+        let _ = kill_process_group(group, Signal::KILL);
     }
-    let bytes = [tail(out).unwrap_or_default(), tail(err).unwrap_or_default()].concat();
-    let _ = kill();
+    let bytes = [printed(&stdout, group), printed(&stderr, group)].concat();
+    let _ = kill_process_group(group, Signal::KILL);
     Ok(Tried { end, millis, tail: String::from_utf8_lossy(&bytes).into_owned() })
-}
-
-/// Reads a pipe to its end in the background.
-fn reader(pipe: Option<impl Read + Send + 'static>, shown: bool) -> mpsc::Receiver<Vec<u8>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let tail = if shown { tee(pipe, io::stderr()) } else { tee(pipe, io::sink()) };
-        sender.send(tail)
-    });
-    receiver
 }

@@ -11,7 +11,7 @@ use crate::books::Extra;
 use crate::books::autonomous::Receipt;
 use crate::books::clip;
 use crate::cli::Project;
-use crate::cli::git::Git;
+use crate::cli::checkout;
 use crate::facts::files;
 use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::{complete, set_artifact, watch_again, words};
@@ -147,12 +147,11 @@ fn prove(
 ) -> anyhow::Result<(String, String, Option<String>)> {
     let root = project.root()?;
     let cwd = project.process.cwd();
-    let git =
-        Git::around(project.process, &root, cwd.as_deref()).context("a receipt names a commit")?;
-    let head = git.ask(&["log", "-1", "--format=%h %s", "HEAD"])?;
+    let git = checkout::around(&root, cwd.as_deref()).context("a receipt names a commit")?;
+    let head = git.answer(&["log", "-1", "--format=%h %s", "HEAD"])?;
     let head = head.context("there is no commit yet; a receipt names one")?;
     let sha = head.split(' ').next().unwrap_or_default().to_owned();
-    let branch = git.ask(&["symbolic-ref", "--short", "-q", "HEAD"])?;
+    let branch = git.answer(&["symbolic-ref", "--short", "-q", "HEAD"])?;
     let Some(named) = &options.artifact else {
         return match phase.proof() {
             Proof::Document => bail!(
@@ -163,7 +162,7 @@ fn prove(
             Proof::Summary => Ok((clip(summary, 200), sha, branch)),
         };
     };
-    let top = git.top()?;
+    let top = checkout::top(&git)?;
     let path = in_checkout(&top, &[cwd.as_deref(), Some(&root)], named)?;
     let shown = path.as_str();
     ensure!(
@@ -171,7 +170,7 @@ fn prove(
         "{shown} does not exist, is empty, or is no file"
     );
     let dir = top.to_str().context("the checkout's path is no text")?;
-    let ask = |args: &[&str]| git.ask(&[&["-C", dir], args, &["--", shown]].concat());
+    let ask = |args: &[&str]| git.answer(&[&["-C", dir], args, &["--", shown]].concat());
     ensure!(
         ask(&["ls-files", "--error-unmatch"])?.is_some(),
         "{shown} is not committed: git does not know it"

@@ -11,7 +11,7 @@ use crate::books::autonomous::{
     PROMISE,
 };
 use crate::cli::Project;
-use crate::cli::git::Git;
+use crate::cli::checkout;
 use crate::cli::work::driver;
 use crate::facts::git;
 use crate::loops::autonomous::phase::Phase;
@@ -132,8 +132,8 @@ fn budget(usd: f64) -> anyhow::Result<Number> {
 /// The file is one person's: git does not have to see it. Without git there is nothing to hide from.
 fn hide(project: &Project) -> anyhow::Result<()> {
     let root = project.root()?;
-    let Ok(git) = Git::of(project.process, &root) else { return Ok(()) };
-    if let Some(path) = git.ask(&["rev-parse", "--git-path", "info/exclude"])? {
+    let Ok(git) = checkout::of(&root) else { return Ok(()) };
+    if let Some(path) = git.answer(&["rev-parse", "--git-path", "info/exclude"])? {
         exclude::add(&root.join(path), "**/.claude/autonomous-loop.json")?;
     }
     Ok(())

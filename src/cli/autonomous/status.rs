@@ -7,13 +7,14 @@ use crate::Outcome;
 use crate::books::autonomous::{Autonomous, Receipt};
 use crate::books::clip;
 use crate::books::watched::Watched;
-use crate::cli::git::Git;
+use crate::cli::checkout;
 use crate::cli::table::{self, row};
 use crate::cli::{Project, said_json};
 use crate::facts::{files, transcript};
 use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::receipts::{self, Present};
 use crate::loops::autonomous::words;
+use crate::process::git::Git;
 use crate::store::layout::Doc;
 
 /// A phase and how it stands.
@@ -95,7 +96,7 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standi
     let cwd = project.process.cwd();
     let places: Vec<_> = [Some(root.clone()), cwd].into_iter().flatten().collect();
     let present = files::present(&places, state.documents());
-    let git = Git::of(project.process, &root).ok();
+    let git = checkout::of(&root).ok();
     let excused =
         memory(project, state)?.map_or_else(|| receipts::excused(state), |seen| seen.excused);
     let standing = |phase: Phase| {
@@ -142,13 +143,13 @@ fn fault(
     let Some(git) = git else { return Ok(Some("there is no git to ask".into())) };
     let sha = receipt.sha();
     // What looks like an option is no commit.
-    let known =
-        !sha.starts_with('-') && git.says_yes(&["cat-file", "-e", &format!("{sha}^{{commit}}")])?;
+    let known = !sha.starts_with('-')
+        && git.ask(&["cat-file", "-e", &format!("{sha}^{{commit}}")])?.is_good();
     if !known {
         return Ok(Some(format!("git has no commit {}", clip(sha, 40))));
     }
     let path = format!("{sha}:{}", receipt.artifact());
-    if phase.proof() == Proof::Document && !git.says_yes(&["cat-file", "-e", &path])? {
+    if phase.proof() == Proof::Document && !git.ask(&["cat-file", "-e", &path])?.is_good() {
         return Ok(Some(format!("commit {} does not have it", clip(sha, 40))));
     }
     Ok(None)

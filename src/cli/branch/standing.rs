@@ -2,7 +2,6 @@
 //! session's own transcript is newer than what was saved.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::bail;
 
@@ -19,12 +18,11 @@ use crate::cli::agents::stuck;
 use crate::facts::{git, plans, todos};
 use crate::gather::json;
 use crate::id::BranchKey;
-use crate::process::child::{self, Run};
+use crate::process::git::Git;
 use crate::store::layout::Doc;
 use crate::store::view::{Read, View};
 
 const COMMITS: &str = "--max-count=30";
-const GIT_SECONDS: u64 = 10;
 
 /// A branch as the command line sees it.
 pub struct Branch {
@@ -92,27 +90,10 @@ pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
     };
     let Ok(root) = project.root() else { return Vec::new() };
     let range = format!("{start}..HEAD");
-    let run = Run {
-        program: Path::new("git"),
-        args: &[
-            "log",
-            "--no-color",
-            "--no-show-signature",
-            "--format=%h %s",
-            COMMITS,
-            &range,
-            "--",
-        ],
-        dir: &root,
-        env: &[("GIT_OPTIONAL_LOCKS", "0")],
-        stdin: b"",
-        limit: Duration::from_secs(GIT_SECONDS),
-    };
-    let Ok(ended) = child::run(&run) else { return Vec::new() };
-    match ended.code {
-        Some(0) => String::from_utf8_lossy(&ended.stdout).lines().map(str::to_owned).collect(),
-        _ => Vec::new(),
-    }
+    let args =
+        ["log", "--no-color", "--no-show-signature", "--format=%h %s", COMMITS, &range, "--"];
+    let text = Git::in_dir(&root).answer(&args).ok().flatten().unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
 }
 
 /// A document that is there and cannot be read is an error with its name.

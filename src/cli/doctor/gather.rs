@@ -10,7 +10,8 @@ use crate::doctor::program::{Place, Sought, sought};
 use crate::doctor::settings::{self, Content, SettingsFile};
 use crate::facts::{client, disk, files, hook_runs};
 use crate::inspect;
-use crate::process::child::{self, Run};
+use crate::process::child::{self, Input, Run};
+use crate::process::git::Git;
 use crate::process::{Process, is_program};
 use crate::root;
 use crate::store::settings_file::Places;
@@ -45,7 +46,7 @@ pub fn facts(process: &Process, root: &Path) -> Facts {
         documents: documents(root, home.as_deref()),
         off: process.env("HOOKKEEPER_OFF").as_deref() == Some("1"),
         gone,
-        tracked: tracked(process, root),
+        tracked: tracked(root),
         free: disk::free(books),
         network: disk::network(books),
         client: client_version(process, root),
@@ -150,10 +151,10 @@ fn version(program: &Path, root: &Path) -> Answer {
     }
     let run = Run {
         program,
-        args: &["--version"],
-        dir: Path::new("/"),
+        args: &["--version".as_ref()],
+        dir: Some(Path::new("/")),
         env: &[],
-        stdin: b"",
+        input: Input::Nothing,
         limit: PATIENCE,
     };
     match child::run(&run) {
@@ -193,21 +194,13 @@ fn documents(root: &Path, home: Option<&Path>) -> inspect::Report {
 }
 
 /// What git has of the books in its index.
-fn tracked(process: &Process, root: &Path) -> Vec<String> {
-    let in_git = root.ancestors().any(|dir| dir.join(".git").exists());
-    let Some(git) = process.on_path("git").filter(|_| in_git) else { return Vec::new() };
-    let run = Run {
-        program: &git,
-        // A configured file system monitor is a program, too.
-        args: &["-c", "core.fsmonitor=false", "ls-files", "-z", "--", ".claude/state"],
-        dir: root,
-        env: &[("GIT_DIR", ""), ("GIT_WORK_TREE", ""), ("GIT_INDEX_FILE", "")],
-        stdin: b"",
-        limit: PATIENCE,
-    };
-    let stdout = child::run(&run).map(|ended| ended.stdout).unwrap_or_default();
-    let names = stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+fn tracked(root: &Path) -> Vec<String> {
+    if !root.ancestors().any(|dir| dir.join(".git").exists()) {
+        return Vec::new();
+    }
+    let said = Git::in_dir(root).ask(&["ls-files", "-z", "--", ".claude/state"]);
+    let names = said.map(|said| said.out).unwrap_or_default();
+    names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn transcripts(root: &Path, client_dir: Option<&Path>) -> Transcripts {

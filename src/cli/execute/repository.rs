@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::books::execute::Execution;
+use crate::cli::checkout::cannot_run;
 use crate::execute::log;
 use crate::execute::truth::{Facts, branch_of};
 use crate::facts::processes;
@@ -38,7 +39,7 @@ impl Repository {
         if !dir.is_dir() {
             bail!("the project {} is not there; --project-path of `init` names it", dir.display());
         }
-        let git = Git { dir: dir.to_owned() };
+        let git = Git::in_dir(dir);
         let args = [
             "rev-parse",
             "--show-toplevel",
@@ -59,7 +60,7 @@ impl Repository {
         let (top, git_dir, common, prefix) = (next(), next(), next(), next());
         let top = PathBuf::from(top);
         Ok(Self {
-            git: git.at(&top),
+            git: Git::in_dir(&top),
             git_dir: git_dir.into(),
             common: dir.join(common),
             prefix,
@@ -129,7 +130,7 @@ impl Repository {
     /// Tracked files that differ from HEAD, in a checkout.
     pub fn modified(&self, checkout: &Path) -> anyhow::Result<Vec<String>> {
         let args = ["status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"];
-        let said = self.good(self.git.at(checkout).ask(&args))?;
+        let said = self.good(Git::in_dir(checkout).ask(&args))?;
         let entries = said.out.split('\0').filter(|entry| entry.len() > 3);
         Ok(entries.filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
     }
@@ -261,10 +262,6 @@ impl Repository {
         self.good(self.git.act(args, lock.file())).map(|_| ())
     }
 
-    pub fn in_worktree(&self, path: &Path) -> Git {
-        self.git.at(path)
-    }
-
     pub fn branch_exists(&self, id: &str) -> anyhow::Result<bool> {
         Ok(self.tip(&branch_of(id))?.is_some())
     }
@@ -279,8 +276,5 @@ impl Repository {
 }
 
 fn run(said: std::io::Result<Said>) -> anyhow::Result<Said> {
-    said.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow::anyhow!("git is not installed, or not on PATH"),
-        _ => anyhow::anyhow!("git cannot be started: {error}"),
-    })
+    said.map_err(cannot_run)
 }

@@ -8,6 +8,7 @@ use anyhow::bail;
 use super::repository::Repository;
 use crate::execute::truth::branch_of;
 use crate::facts::files;
+use crate::process::git::Git;
 use crate::store::dir::Dir;
 use crate::store::lock::Lock;
 
@@ -125,7 +126,7 @@ fn clear_torn(repository: &Repository, id: &str, path: &Path) -> anyhow::Result<
 
 /// Everything is checked out.
 fn is_whole(repository: &Repository, path: &Path, branch: &str) -> bool {
-    let git = repository.in_worktree(path);
+    let git = Git::in_dir(path);
     let head = git.ask(&["symbolic-ref", "-q", "--short", "HEAD"]);
     if !head.is_ok_and(|said| said.out.trim() == branch) {
         return false;

@@ -1,31 +1,23 @@
 //! What was committed since a task began, as git tells it.
 
 use std::path::Path;
-use std::time::Duration;
 
-use super::desk::Desk;
 use crate::books::iterative::progress::Log;
 use crate::books::iterative::{COMMITS, Task};
 use crate::books::{clip, keep_newest};
-use crate::process::child::{self, Run};
+use crate::process::git::Git;
 
-const LIMIT: Duration = Duration::from_secs(20);
 const LONGEST: usize = 200;
 
 /// `abc1234: subject` for each, the oldest first; `None` if git cannot tell. No lock is held.
-pub fn of(at: &Desk, root: &Path, task: &Task, log: &Log) -> Option<Vec<String>> {
+pub fn of(root: &Path, task: &Task, log: &Log) -> Option<Vec<String>> {
     if task.is_knowledge() {
         return None;
     }
-    let git = at.project.process.on_path("git")?;
     let ask = |range: &[&str]| {
         let fixed = ["log", "--no-merges", "--first-parent", "--reverse", "--format=%h: %s"];
         let args: Vec<&str> = fixed.iter().chain(range).copied().collect();
-        let env = [("GIT_OPTIONAL_LOCKS", "0")];
-        let run =
-            Run { program: &git, args: &args, dir: root, env: &env, stdin: b"", limit: LIMIT };
-        let ended = child::run(&run).ok().filter(|ended| ended.code == Some(0))?;
-        Some(String::from_utf8_lossy(&ended.stdout).into_owned())
+        Git::in_dir(root).answer(&args).ok().flatten()
     };
     // What it began at may be gone, after a rebase; then its time has to do.
     let since = format!("--since={}", task.created);

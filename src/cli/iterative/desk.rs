@@ -110,7 +110,7 @@ impl Desk<'_> {
         };
         let progress = String::from_utf8_lossy(&text(Part::Progress)?).into_owned();
         let log = Log::parse(&progress).unwrap_or_default();
-        Ok(commits::of(self, &self.root()?, &task, &log))
+        Ok(commits::of(&self.root()?, &task, &log))
     }
 
     /// Changes a task under the lock, and what its session knows of it.

@@ -106,15 +106,15 @@ impl Player<'_> {
         let client = self.client(&input.session_id).unwrap_or_default();
         child::run(&child::Run {
             program: &self.program,
-            args: &["hook"],
-            dir: self.root,
+            args: &["hook".as_ref()],
+            dir: Some(self.root),
             env: &[
                 ("CLAUDE_PROJECT_DIR", &root),
                 (BOOKS, if self.on_copy { &books } else { "" }),
                 ("CLAUDE_PID", &client),
                 ("HOOKKEEPER_OFF", ""),
             ],
-            stdin: format!("{}\n", input.payload).as_bytes(),
+            input: child::Input::Bytes(format!("{}\n", input.payload).as_bytes()),
             limit: LIMIT,
         })
         .with_context(|| format!("{}: it cannot be started", self.program.display()))
