@@ -29,9 +29,13 @@ const TASKS: [Spec; 2] = [
 
 /// Stands in front of git: at the call that is named it kills who started it.
 const GIT: &str = r#"#!/bin/sh
+words() {
+  while :; do case $1 in -[Cc]) shift 2;; -*) shift;; *) break;; esac; done
+  echo "$1 $2"
+}
 n=$(($(cat "$KILL_DIR/count" 2>/dev/null || echo 0) + 1))
 echo $n > "$KILL_DIR/count"
-echo "$7 $8" >> "$KILL_DIR/calls"
+words "$@" >> "$KILL_DIR/calls"
 [ "$n" = "$KILL_AT" ] && case $KILL_HOW in
   before) kill -9 $PPID; exit 1;;
   after) PATH=$REAL_PATH git "$@"; kill -9 $PPID; exit 1;;

@@ -26,9 +26,13 @@ WHO = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
 
 # Stands in front of git. At the call that is named it traces git, or has it killed and then who started it.
 GIT = """#!/bin/sh
+words() {
+  while :; do case $1 in -[Cc]) shift 2;; -*) shift;; *) break;; esac; done
+  echo "$1 $2"
+}
 n=$(($(cat "$KILL_DIR/count" 2>/dev/null || echo 0) + 1))
 echo $n > "$KILL_DIR/count"
-echo "$n $7 $8" >> "$KILL_DIR/calls"
+echo "$n $(words "$@")" >> "$KILL_DIR/calls"
 export PATH=$REAL_PATH
 if [ "$n" = "$KILL_AT" ]; then
   [ -n "$TRACE" ] && exec strace -o "$TRACE" git "$@"
