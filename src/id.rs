@@ -52,8 +52,8 @@ impl BranchKey {
     }
 
     /// The same with a digest, for when another branch has the name.
-    pub fn beside(branch: &str) -> Self {
-        let digest: String = sha256_hex(branch.as_bytes()).chars().take(8).collect();
+    pub fn beside(branch: &str, digits: usize) -> Self {
+        let digest: String = sha256_hex(branch.as_bytes()).chars().take(digits).collect();
         Self(format!("{}-{digest}", Self::of(branch).0))
     }
 

@@ -218,3 +218,152 @@ fn without_git_the_branch_is_unknown() {
     good(scratch.run(&START, b""));
     assert_eq!(state(&scratch, "unknown")["branch"], "unknown");
 }
+
+#[test]
+fn a_session_drives_the_loop_of_one_branch() {
+    let scratch = shop();
+    good(scratch.run(&START, b""));
+    check_out(&scratch, "feat/other");
+    refused(
+        &scratch.run(&["branch", "loop", "start", "B"], b""),
+        "drives the loop of branch feat-login",
+    );
+    // What the message says works from where the checkout is now.
+    let status = good(scratch.run(&["branch", "loop", "status"], b""));
+    assert!(status.contains("branch feat/login"), "{status}");
+    assert!(good(scratch.run(&["branch", "loop", "cancel"], b"")).starts_with("Cancelled: "));
+    good(scratch.run(&["branch", "loop", "start", "B"], b""));
+    // Nor does it go on with the first one beside the second, or beside one of another kind.
+    let resume = ["branch", "loop", "resume", "--branch", "feat/login"];
+    refused(&scratch.run(&resume, b""), "drives the loop of branch feat-other");
+    good(scratch.run(&["branch", "loop", "cancel"], b""));
+    good(scratch.run(&["loop", "start", "Q"], b""));
+    refused(&scratch.run(&resume, b""), "`hookkeeper loop cancel` ends it");
+}
+
+#[test]
+fn a_person_finds_the_only_loop_from_another_branch() {
+    let mut scratch = shop();
+    good(scratch.run(&START, b""));
+    check_out(&scratch, "feat/other");
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    let text = good(scratch.run(&["branch", "loop", "cancel"], b""));
+    assert!(text.contains("branch feat/login"), "{text}");
+}
+
+#[test]
+fn another_session_is_refused_and_takes_over_what_was_left() {
+    let mut scratch = shop();
+    good(scratch.run(&START, b""));
+    scratch.hook(&event("second", "SessionStart", json!({"source": "startup"})));
+    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), "second".into());
+    for step in ["cancel", "resume"] {
+        refused(
+            &scratch.run(&["branch", "loop", step], b""),
+            &format!("driven by session {SESSION}"),
+        );
+    }
+    good(scratch.run(&["branch", "loop", "cancel", "--session", SESSION], b""));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    good(scratch.run(&["branch", "loop", "resume"], b""));
+    assert_eq!(state(&scratch, "feat-login")["loop"]["session_id"], "second");
+    assert_eq!(stop(&scratch, "second", "hm")["decision"], "block");
+}
+
+#[test]
+fn an_owner_who_is_not_there_is_named() {
+    let mut scratch = shop();
+    good(scratch.run(&START, b""));
+    good(scratch.run(&["branch", "loop", "cancel"], b""));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    let text = good(scratch.run(&["branch", "loop", "resume"], b""));
+    assert!(text.contains("is not live") && text.contains("branch loop adopt"), "{text}");
+}
+
+#[test]
+fn a_loop_that_lost_its_owner_goes_on() {
+    let scratch = shop();
+    good(scratch.run(&START, b""));
+    let file = scratch.root().join(".claude/branches/feat-login/state.json");
+    let mut edited = state(&scratch, "feat-login");
+    edited["loop"].as_object_mut().unwrap().remove("session_id");
+    fs::write(&file, edited.to_string()).unwrap();
+    assert_eq!(stop(&scratch, SESSION, "hm")["decision"], "block");
+    assert_eq!(state(&scratch, "feat-login")["loop"]["session_id"], SESSION);
+}
+
+#[test]
+fn a_loop_that_is_gone_is_said() {
+    for way in ["inactive", "removed"] {
+        let scratch = shop();
+        good(scratch.run(&START, b""));
+        let folder = scratch.root().join(".claude/branches/feat-login");
+        let mut edited = state(&scratch, "feat-login");
+        match way {
+            "inactive" => {
+                edited["loop"]["active"] = false.into();
+                fs::write(folder.join("state.json"), edited.to_string()).unwrap();
+            }
+            _ => fs::remove_dir_all(&folder).unwrap(),
+        }
+        let reply = stop(&scratch, SESSION, "hm");
+        assert!(reply["decision"].is_null(), "{way}: {reply}");
+        let told = reply["systemMessage"].as_str().unwrap();
+        assert!(told.contains("branch feat-login is not driven any more"), "{way}: {told}");
+        assert_eq!(stop(&scratch, SESSION, "hm"), Value::Null, "{way}: it is said once");
+    }
+}
+
+#[test]
+fn a_look_changes_nothing() {
+    let mut scratch = Scratch::new();
+    check_out(&scratch, "feat/login");
+    let text = good(scratch.run(&["branch", "loop", "status"], b""));
+    assert_eq!(text.trim(), "Branch feat/login has no loop.");
+    assert!(!scratch.root().join(".claude/state").exists());
+    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), SESSION.into());
+    good(scratch.run(&START, b""));
+    let file = scratch.root().join(".claude/branches/feat-login/state.json");
+    let mut newer = state(&scratch, "feat-login");
+    newer["version"] = "99.0".into();
+    fs::write(&file, newer.to_string()).unwrap();
+    let text = good(scratch.run(&["branch", "loop", "status"], b""));
+    assert!(text.contains("iteration 1 of 4"), "{text}");
+}
+
+#[test]
+fn a_branch_keeps_its_folder_when_the_other_one_goes() {
+    let mut scratch = shop();
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    let loops =
+        |branch: &str| good(scratch.run(&["branch", "loop", "status", "--branch", branch], b""));
+    good(scratch.run(&["branch", "loop", "start", "First", "--branch", "feat/a-b"], b""));
+    good(scratch.run(&["branch", "loop", "start", "Second", "--branch", "feat-a/b"], b""));
+    let folder = scratch.root().join(".claude/branches/feat-a-b");
+    fs::write(folder.join("state.json"), "{").unwrap();
+    good(scratch.run(&["validate", "--repair"], b""));
+    assert!(loops("feat-a/b").contains("branch feat-a/b"), "{}", loops("feat-a/b"));
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(loops("feat-a/b").contains("branch feat-a/b"), "{}", loops("feat-a/b"));
+    assert!(loops("feat/a-b").contains("has no loop"), "{}", loops("feat/a-b"));
+}
+
+#[test]
+fn a_branch_that_is_called_like_a_folder_with_a_digest_keeps_its_own() {
+    let mut scratch = shop();
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    let start = |prompt: &str, branch: &str| {
+        good(scratch.run(&["branch", "loop", "start", prompt, "--branch", branch], b""));
+    };
+    // `17ba8339` is what the digest of feat-a/b begins with.
+    let names = ["feat/a-b", "feat-a-b-17ba8339", "feat-a/b"];
+    for name in names {
+        start(name, name);
+    }
+    for name in names {
+        let args = ["branch", "loop", "status", "--json", "--branch", name];
+        let status: Value = serde_json::from_str(&good(scratch.run(&args, b""))).unwrap();
+        assert_eq!(status["loop"]["prompt"], name);
+    }
+}

@@ -58,22 +58,53 @@ impl Store {
     }
 }
 
-/// The folder of a branch: its own name, or, where another branch has it, one with a digest.
+/// Whose a folder is.
+enum Whose {
+    /// There is none.
+    Free,
+    Unsaid,
+    Own,
+    Others,
+}
+
+/// The folder of a branch: the one that says so; else its plain name, or, where another branch has
+/// that, one with a digest.
 pub fn key(claude: &Dir, branch: &str, checkout: &Path) -> Result<BranchKey> {
-    let key = BranchKey::of(branch);
-    let Some(folder) = claude.below(&format!("{BRANCHES}/{}", key.as_str()))? else {
-        return Ok(key);
-    };
+    let plain = BranchKey::of(branch);
+    let Some(branches) = claude.sub(BRANCHES)? else { return Ok(plain) };
+    let first = whose(&branches, &plain, branch, |owner| {
+        // Files of other tools have the folder's name there; but there may be a branch of that name.
+        owner == plain.as_str() && !git::has_branch(checkout, owner)
+    })?;
+    if matches!(first, Whose::Own) {
+        return Ok(plain);
+    }
+    // A folder with a digest stays, even if the one that was in the way has gone.
+    let short = BranchKey::beside(branch, 8);
+    match (first, whose(&branches, &short, branch, |_| false)?) {
+        (_, Whose::Own) => Ok(short),
+        (Whose::Free | Whose::Unsaid, _) => Ok(plain),
+        // Somebody has called a branch like that.
+        (_, Whose::Others) => Ok(BranchKey::beside(branch, 16)),
+        _ => Ok(short),
+    }
+}
+
+fn whose(
+    branches: &Dir,
+    key: &BranchKey,
+    branch: &str,
+    means_us: impl FnOnce(&str) -> bool,
+) -> Result<Whose> {
+    let Some(folder) = branches.sub(key.as_str())? else { return Ok(Whose::Free) };
     let owner = |file: &str| {
         let bytes = folder.read(file).ok()??;
         Object::parse(&bytes).ok()?.text("branch")
     };
-    let owner = owner(BRANCH_STATE).or_else(|| owner(BRANCH_AGENTS));
-    // Files of other tools have the folder's name there; but there may be a branch of that name.
-    let own = owner.is_none_or(|owner| {
-        owner == branch || (owner == key.as_str() && !git::has_branch(checkout, &owner))
-    });
-    Ok(if own { key } else { BranchKey::beside(branch) })
+    let Some(owner) = owner(BRANCH_STATE).or_else(|| owner(BRANCH_AGENTS)) else {
+        return Ok(Whose::Unsaid);
+    };
+    Ok(if owner == branch || means_us(&owner) { Whose::Own } else { Whose::Others })
 }
 
 impl Doc {

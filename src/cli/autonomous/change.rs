@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use crate::books::autonomous::Autonomous;
 use crate::books::watched::Watched;
 use crate::cli::Project;
-use crate::cli::work::{must_act_for, must_be_free};
+use crate::cli::work::{absence, must_act_for, must_be_free};
 use crate::facts::files;
 use crate::gather;
 use crate::hooks::{desk, drive};
@@ -61,12 +61,7 @@ impl Here {
 
     /// What to say of an owner that is not there to go on.
     pub fn absence(&self) -> String {
-        match self.owner() {
-            Some(owner) if !self.snapshot.lives.contains_key(&owner) => format!(
-                " Its session {owner} is not live: resume that one, or hand the loop to another with `hookkeeper autonomous adopt`."
-            ),
-            _ => String::new(),
-        }
+        absence(self.owner().as_deref(), &self.snapshot, "hookkeeper autonomous adopt")
     }
 
     /// The session that drove it hears that it does not any more.

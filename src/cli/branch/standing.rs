@@ -55,9 +55,8 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         return Ok(Branch { key, standing, stats, silent, handoffs });
     };
     let key = view.branch_key(name, &root)?;
-    let state: BranchState =
-        good(view.look_beside(&Doc::Branch(key.clone()).name(), json), &Doc::Branch(key.clone()))?
-            .unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
+    let state = state(&view, &key)?
+        .unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
     let doc = Doc::BranchAgents(key.clone());
     let book = good(view.look_beside(&doc.name(), AgentBook::parse), &doc)?.unwrap_or_default();
     let live = session_of(&view, &state, session);
@@ -94,6 +93,12 @@ pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
         ["log", "--no-color", "--no-show-signature", "--format=%h %s", COMMITS, &range, "--"];
     let text = Git::in_dir(&root).answer(&args).ok().flatten().unwrap_or_default();
     text.lines().map(str::to_owned).collect()
+}
+
+/// What a branch's folder has for its state.
+pub fn state(view: &View, key: &BranchKey) -> anyhow::Result<Option<BranchState>> {
+    let doc = Doc::Branch(key.clone());
+    good(view.look_beside(&doc.name(), json), &doc)
 }
 
 /// A document that is there and cannot be read is an error with its name.

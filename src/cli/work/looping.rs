@@ -3,7 +3,9 @@
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::{Who, change, driver, must_act_for, must_be_free, read, the_session};
+use super::{
+    Who, absence, change, driver, must_act_for, must_be_free, read, take_over, the_session,
+};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Queue;
@@ -138,6 +140,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             Ok(Outcome::said(format!("{}: now driven by session {id}", title(queue))))
         }),
         What::Resume { max_iterations } => change(project, |queue, snapshot| {
+            take_over(&mut queue.session_id, session.as_deref(), snapshot);
             must_be_own(queue, session.as_deref())?;
             if let Some(owner) = &queue.session_id {
                 must_be_free(owner, snapshot, Name::Queue)?;
@@ -145,7 +148,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             resume(queue, *max_iterations)?;
             // Its time begins anew: what has passed since it ended is not its own.
             queue.started_at = Some(time::spell(now));
-            Ok(Outcome::said(format!("Goes on: {}.\n{}", title(queue), reason(queue))))
+            let absence = absence(queue.session_id.as_deref(), snapshot, "hookkeeper loop adopt");
+            Ok(Outcome::said(format!("Goes on: {}.{absence}\n{}", title(queue), reason(queue))))
         }),
         What::Cancel => change(project, |queue, _| {
             must_run(queue, session.as_deref())?;

@@ -120,6 +120,26 @@ pub fn must_be_free(session: &str, snapshot: &Snapshot, kind: Name) -> anyhow::R
     }
 }
 
+/// What to say of an owner that is not there to go on; `adopt` is the command that hands it on.
+pub fn absence(owner: Option<&str>, snapshot: &Snapshot, adopt: &str) -> String {
+    match owner {
+        Some(owner) if !snapshot.lives.contains_key(owner) => format!(
+            " Its session {owner} is not live: resume that one, or hand the loop to another with `{adopt}`."
+        ),
+        _ => String::new(),
+    }
+}
+
+/// A live session that goes on with the loop of one that is gone drives it from now on.
+pub fn take_over(owner: &mut Option<String>, session: Option<&str>, snapshot: &Snapshot) {
+    let is_live = |id: &str| snapshot.lives.contains_key(id);
+    if let Some(id) = session.filter(|id| is_live(id))
+        && owner.as_deref().is_none_or(|owner| !is_live(owner))
+    {
+        *owner = Some(id.to_owned());
+    }
+}
+
 /// Who drives a loop that has just been started.
 pub fn driver(owner: Option<&str>) -> String {
     match owner {

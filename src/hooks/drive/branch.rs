@@ -2,7 +2,7 @@
 //! be on another branch by now.
 
 use super::{Owner, count, counted};
-use crate::books::branch::BranchState;
+use crate::books::branch::{BranchLoop, BranchState};
 use crate::books::live::Live;
 use crate::facts::git;
 use crate::id::BranchKey;
@@ -48,15 +48,22 @@ pub fn at_stop(
 ) -> Option<Decision> {
     live.loop_branch.as_ref()?;
     let Some((key, state)) = running(snapshot) else {
-        // It was ended elsewhere, or is gone; one that cannot be read may come back.
-        let frozen = snapshot.frozen.iter().any(|doc| matches!(doc, Doc::Branch(_)));
-        live.loop_branch = live.loop_branch.take().filter(|_| frozen);
-        return None;
+        // One that cannot be read may come back.
+        if snapshot.frozen.iter().any(|doc| matches!(doc, Doc::Branch(_))) {
+            return None;
+        }
+        let folder = live.loop_branch.take().unwrap_or_default();
+        let tell = format!(
+            "HookKeeper: the loop of branch {folder} is not driven any more: its state is gone, or was changed by somebody else. `hookkeeper branch loop status --branch NAME` shows what is left of it."
+        );
+        return Some(Decision::Allow { outcome: "the loop is gone".into(), tell: Some(tell) });
     };
     let doc = Doc::Branch(key.clone());
-    let the_loop = state
-        .running()
-        .filter(|the_loop| the_loop.session_id.as_ref() == Some(&live.session_id))?;
+    // Who rewrites the file by its own schema leaves the owner out; the session knows better.
+    let is_own = |the_loop: &&BranchLoop| {
+        the_loop.session_id.as_ref().is_none_or(|owner| *owner == live.session_id)
+    };
+    let the_loop = state.running().filter(is_own)?;
     let checked_out = git::branch_name(&snapshot.git);
     let mut driven = Driven {
         the_loop: the_loop.clone(),
@@ -67,6 +74,7 @@ pub fn at_stop(
     };
     let counter = format!("branch {}", the_loop.started_at);
     driven.the_loop.iteration = counted(live, &counter, the_loop.iteration);
+    driven.the_loop.session_id = Some(live.session_id.clone());
     let decision = decide(&mut driven, stop);
     count(live, counter, driven.the_loop.iteration);
     if !driven.the_loop.is_running() {
