@@ -39,6 +39,14 @@ impl Plan {
         self.changes.push(Change::Put(doc, to_bytes(document)));
     }
 
+    /// What it has put for a document so far.
+    pub fn put_before<T: serde::de::DeserializeOwned>(&self, doc: &Doc) -> Option<T> {
+        self.changes.iter().rev().find_map(|change| match change {
+            Change::Put(put, bytes) if put == doc => serde_json::from_slice(bytes).ok(),
+            _ => None,
+        })
+    }
+
     pub fn put_text(&mut self, doc: Doc, text: &str) {
         self.changes.push(Change::Put(doc, text.as_bytes().to_vec()));
     }

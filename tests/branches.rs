@@ -703,3 +703,125 @@ fn the_system_can_be_switched_off() {
     start(&scratch, SESSION, "compact");
     assert!(!scratch.root().join(".claude/branches").exists());
 }
+
+#[test]
+fn a_long_list_pushes_out_neither_the_loop_nor_the_hand_offs() {
+    for word in ["word ", "🦀🦀🦀🦀 "] {
+        let scratch = shop("main");
+        let plan = (0..60).map(|n| format!("{n} {}\n", word.repeat(14))).collect::<String>();
+        write(&scratch.root().join(".claude/plans/main.md"), plan);
+        let list: Vec<Value> =
+            (0..30).map(|n| todo(&format!("{n} {}", word.repeat(50)), "pending")).collect();
+        let calls = [("TodoWrite", json!({"todos": list}), json!({}))];
+        write(&transcript(&scratch, SESSION), lines(&calls));
+        let prompt = "Make all tests pass, ".repeat(25);
+        good(scratch.run(&["branch", "loop", "start", &prompt], b""));
+        for kind in ["task", "triage", "session"] {
+            good(scratch.run(&["branch", "handoff", "--type", kind], b""));
+        }
+        let stuck: Vec<Value> = (0..10)
+            .map(|n| json!({"id": format!("left-{n}"), "type": "Explore", "status": "running", "description": word.repeat(60),
+                "spawned_at": "2026-01-01T00:00:00Z", "spawned_epoch": 1767225600, "background": false,
+                "completed_at": null, "result": null, "nudge_count": 0, "last_nudge": null}))
+            .collect();
+        let book = json!({"branch": "main", "agents": stuck,
+            "stats": {"total_spawned": 10, "completed": 0, "failed": 0, "stuck": 0}});
+        write(&folder(&scratch, "main").join("agents.json"), book.to_string());
+        compact(&scratch, SESSION);
+        let heard = start(&scratch, SESSION, "compact");
+        assert!(heard.encode_utf16().count() <= 9_000, "{heard}");
+        for wanted in ["- a loop of branch main", "3 hand-offs of branch main", "10 agents stuck"] {
+            assert!(heard.contains(wanted), "{wanted}: {heard}");
+        }
+    }
+}
+
+#[test]
+fn another_branch_is_not_this_sessions_work() {
+    let scratch = shop("main");
+    git(&scratch.root(), &["branch", "other"]);
+    prompt(&scratch, SESSION, "/build main-thing");
+    let list = json!({"todos": [todo("MAIN todo", "pending")]});
+    write(&transcript(&scratch, SESSION), lines(&[("TodoWrite", list, json!({}))]));
+    assert!(good(scratch.run(&["branch", "show"], b"")).contains("MAIN todo"));
+    let other = good(scratch.run(&["branch", "show", "--branch", "other"], b""));
+    assert!(!other.contains("MAIN") && !other.contains("main-thing"), "{other}");
+    let said =
+        good(scratch.run(&["branch", "handoff", "--type", "task", "--branch", "other"], b""));
+    let text = fs::read_to_string(scratch.root().join(said.lines().next().unwrap())).unwrap();
+    assert!(!text.contains("MAIN") && text.contains("session: null"), "{text}");
+    for args in [
+        &["branch", "show", "--branch", "nope"][..],
+        &["branch", "handoff", "--type", "task", "--branch", "nope"],
+    ] {
+        refused(&scratch.run(args, b""), "git has no branch nope");
+    }
+    assert_eq!(folders(&scratch), ["other"]);
+}
+
+#[test]
+fn a_resumed_session_hears_what_its_transcript_says_now() {
+    let scratch = shop("main");
+    prompt(&scratch, SESSION, "/build login");
+    let list = |status: &str| json!({"todos": [todo("A", status), todo("B", "pending")]});
+    let call = |status: &str| lines(&[("TodoWrite", list(status), json!({}))]);
+    write(&transcript(&scratch, SESSION), call("pending"));
+    compact(&scratch, SESSION);
+    write(&transcript(&scratch, SESSION), call("pending") + &call("completed"));
+    prompt(&scratch, SESSION, "something else");
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    let heard = start(&scratch, SESSION, "resume");
+    assert!(heard.contains("todos: 1 pending, 1 completed\n    - B"), "{heard}");
+    assert!(heard.contains("workflow: /build login (the last one then)"), "{heard}");
+}
+
+#[test]
+fn the_state_goes_on_from_session_to_session() {
+    let scratch = shop("main");
+    let list = json!({"todos": [todo("A", "pending")]});
+    write(&transcript(&scratch, SESSION), lines(&[("TodoWrite", list, json!({}))]));
+    good(scratch.run(&START, b""));
+    compact(&scratch, SESSION);
+    for (before, next) in [(SESSION, "second"), ("second", "third")] {
+        scratch.hook(&event(before, "SessionEnd", json!({"reason": "clear"})));
+        let heard = start(&scratch, next, "clear");
+        assert!(heard.contains("todos: 1 pending"), "{next}: {heard}");
+        assert_eq!(state(&scratch, "main")["session"], next);
+        assert_eq!(state(&scratch, "main")["loop"]["session_id"], next);
+    }
+}
+
+#[test]
+fn a_backup_has_the_loop_that_the_session_drives() {
+    let scratch = shop("feat/l");
+    good(scratch.run(&START, b""));
+    write(&scratch.root().join(".claude/plans/any.md"), "# Any\n");
+    git(&scratch.root(), &["checkout", "--quiet", "-b", "other"]);
+    compact(&scratch, SESSION);
+    let backups = scratch.root().join(".claude/state/compaction");
+    let file = fs::read_dir(backups).unwrap().next().unwrap().unwrap().path();
+    let backup: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert_eq!(backup["preserved"]["branch"]["branch"], "feat/l", "{backup}");
+}
+
+#[test]
+fn books_of_other_tools_are_seen_before_the_first_hook() {
+    let scratch = Scratch::new();
+    let dir = scratch.root().join(".claude/branches/unknown");
+    for file in ["state.json", "agents.json"] {
+        let seed = format!("{}/tests/seeds/004/branch-{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(seed).unwrap().replace("feat-example", "unknown");
+        write(&dir.join(file), text);
+    }
+    let shown = good(scratch.run(&["branch", "show"], b""));
+    assert!(!shown.contains("agents      none"), "{shown}");
+    let stuck = good(scratch.run(&["agents", "stuck"], b""));
+    assert!(stuck.contains("agent-1234567890-12345"), "{stuck}");
+    assert!(!good(scratch.run(&["validate"], b"")).contains("no books"));
+    assert!(!scratch.root().join(".claude/state").exists());
+    // What it shows can be struck off.
+    let said = good(scratch.run(&["agents", "close", "agent-1234567890-12345"], b""));
+    assert!(said.contains("closed"), "{said}");
+    assert!(good(scratch.run(&["agents", "stuck"], b"")).contains("No agent is stuck"));
+    assert_eq!(document(&scratch, "unknown", "agents.json")["agents"][0]["status"], "failed");
+}

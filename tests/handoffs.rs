@@ -260,6 +260,7 @@ next        Go on with: The form
         json!([".claude/branches/feat-login/handoffs/session-2026-01-29.md"])
     );
     // A branch that has nothing, and a project without books.
+    git(&scratch.root(), &["branch", "elsewhere"]);
     let empty = good(scratch.run(&["branch", "show", "--branch", "elsewhere"], b""));
     assert!(empty.contains("loop        none\nagents      none\nhand-offs   none\n"), "{empty}");
     assert!(!scratch.root().join(".claude/branches/elsewhere").exists());
@@ -277,5 +278,21 @@ fn nothing_that_a_terminal_obeys_gets_through() {
     for args in [&["branch", "show"][..], &["branch", "plan"]] {
         let page = good(scratch.run(args, b""));
         assert!(!page.contains('\u{1b}'), "{page:?}");
+    }
+}
+
+#[test]
+fn notes_stay_whole() {
+    let scratch = shop();
+    let note = format!("first line\n- {}\nEND", "word ".repeat(200).trim_end());
+    for kind in ["blocked", "task"] {
+        let (_, text) = written(&scratch, &["--type", kind, "--note", &note, "--note", "second"]);
+        let wanted = format!("- {}\n- second\n", note.replace('\n', "\n  "));
+        assert!(text.contains(&wanted), "{text}");
+    }
+    let long = "x".repeat(10_001);
+    for (flag, most) in [("--note", "10000"), ("--next", "10000"), ("--title", "200")] {
+        let run = handoff(&scratch, &["--type", "task", flag, &long]);
+        refused(&run, &format!("has 10001 characters; {most} at most"));
     }
 }

@@ -299,3 +299,26 @@ fn the_threshold_is_a_setting() {
         "{heard}"
     );
 }
+
+#[test]
+fn one_that_runs_again_after_its_entry_was_dropped_is_counted_once() {
+    let shop = Shop::new();
+    let all = std::iter::once("first".to_owned()).chain((0..100).map(|n| format!("a{n}")));
+    for id in all {
+        shop.starts(&id);
+        shop.stops(&id, "done");
+    }
+    assert_eq!(shop.counts(), [101, 101, 0, 0]);
+    shop.starts("first");
+    assert_eq!(shop.counts(), [101, 100, 0, 0]);
+    shop.stops("first", "done again");
+    assert_eq!(shop.counts(), [101, 101, 0, 0]);
+}
+
+#[test]
+fn one_that_a_session_knows_is_not_closed() {
+    let shop = Shop::new();
+    shop.starts("a1");
+    refused(&shop.run(&["agents", "close", "a1"]), "runs in session");
+    refused(&shop.run(&["agents", "close", "zz"]), "zz");
+}

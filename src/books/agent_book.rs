@@ -105,8 +105,9 @@ impl AgentBook {
     }
 
     /// An agent runs. The same start again changes nothing; one that had ended runs again, and is
-    /// counted when it ends the next time.
-    pub fn start(&mut self, agent: &Agent) {
+    /// counted when it ends the next time. `earlier`: how it ended before, as far as that is known;
+    /// its entry may have been dropped since.
+    pub fn start(&mut self, agent: &Agent, earlier: Option<&AgentResult>) {
         let mut entry = match self.take(&agent.id) {
             Some(Took { entry, at }) if entry.is_open() => {
                 let mut entry = entry;
@@ -120,7 +121,10 @@ impl AgentBook {
                 entry
             }
             None => {
-                self.stats.total_spawned += 1;
+                match earlier.filter(|was| was.branch == agent.branch) {
+                    Some(was) => self.uncount(if was.succeeded() { COMPLETED } else { FAILED }),
+                    None => self.stats.total_spawned += 1,
+                }
                 Tracked::of(&agent.id, &agent.kind, &agent.started)
             }
         };
@@ -170,12 +174,12 @@ impl AgentBook {
         }
     }
 
-    /// A running agent of a session that knows nothing of it (any more).
-    pub fn lose(&mut self, id: &str, now: &str) {
+    /// A running agent that nobody knows of (any more).
+    pub fn lose(&mut self, id: &str, now: &str, why: &str) {
         if let Some(entry) = self.entry(id).filter(|entry| entry.is_open()) {
             entry.status = FAILED.into();
             entry.completed_at = Some(now.to_owned());
-            entry.result = Some("lost: its session has ended".into());
+            entry.result = Some(format!("lost: {why}"));
             self.stats.failed += 1;
             self.drop_oldest();
         }
@@ -183,7 +187,7 @@ impl AgentBook {
 
     /// A person wants to hear from it; the count is given back.
     pub fn nudge(&mut self, agent: &Agent, now: &str) -> u64 {
-        self.start(agent);
+        self.start(agent, None);
         let Some(entry) = self.entry(&agent.id) else { return agent.nudge_count + 1 };
         entry.nudge_count = entry.nudge_count.max(agent.nudge_count) + 1;
         entry.last_nudge = Some(now.to_owned());
@@ -352,8 +356,8 @@ mod tests {
     fn counts_hold_through_everything() {
         let mut book = AgentBook::default();
         let a = agent("a", "2026-01-29T10:00:00Z");
-        book.start(&a);
-        book.start(&a);
+        book.start(&a, None);
+        book.start(&a, None);
         assert_eq!(counts(&book), [1, 0, 0, 0]);
         book.mark("a", true);
         assert_eq!(counts(&book), [1, 0, 0, 1]);
@@ -368,25 +372,25 @@ mod tests {
         }
         assert_eq!(book.find("a").unwrap().result.as_deref(), Some("All good."));
         // It is resumed, and interrupted.
-        book.start(&agent("a", "2026-01-29T10:20:00Z"));
+        book.start(&agent("a", "2026-01-29T10:20:00Z"), None);
         assert_eq!(counts(&book), [1, 0, 0, 0]);
         assert_eq!(book.find("a").unwrap().spawned_epoch, 1_769_682_000);
         book.end(&ended("a", LOST, "2026-01-29T10:30:00Z"), None);
         assert_eq!(counts(&book), [1, 0, 1, 0]);
         // One whose start was never seen, and one whose session is gone.
         book.end(&ended("b", SUCCESS, "2026-01-29T10:30:00Z"), None);
-        book.start(&agent("c", "2026-01-29T10:30:00Z"));
-        book.lose("c", "2026-01-29T10:31:00Z");
-        book.lose("c", "2026-01-29T10:32:00Z");
+        book.start(&agent("c", "2026-01-29T10:30:00Z"), None);
+        book.lose("c", "2026-01-29T10:31:00Z", "gone");
+        book.lose("c", "2026-01-29T10:32:00Z", "gone");
         assert_eq!(counts(&book), [3, 1, 2, 0]);
         let results: Vec<_> = book.all().into_iter().map(|entry| entry.result.unwrap()).collect();
-        assert_eq!(results, ["lost", "success", "lost: its session has ended"]);
+        assert_eq!(results, ["lost", "success", "lost: gone"]);
     }
 
     #[test]
     fn running_agents_are_never_dropped_and_the_counts_stay() {
         let mut book = AgentBook::default();
-        book.start(&agent("first", "2026-01-29T10:00:00Z"));
+        book.start(&agent("first", "2026-01-29T10:00:00Z"), None);
         for n in 0..150 {
             book = AgentBook::parse(&book.to_bytes()).unwrap();
             book.end(&ended(&format!("a{n}"), SUCCESS, "2026-01-29T10:10:00Z"), None);

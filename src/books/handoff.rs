@@ -75,18 +75,18 @@ pub fn markdown(kind: Kind, standing: &Standing, words: &Words, now: Time) -> St
         words.title.clone().unwrap_or_else(|| title(kind, standing)),
     );
     match kind {
-        Kind::Blocked => section(&mut text, "Blocked by", blockers(standing, words)),
-        _ => add(&mut text, "Notes", words.notes.clone()),
+        Kind::Blocked => section(&mut text, "Blocked by", &words.notes, blockers(standing)),
+        _ => add(&mut text, "Notes", &words.notes, Vec::new()),
     }
     if kind == Kind::Triage {
-        section(&mut text, "Findings", findings(standing));
+        section(&mut text, "Findings", &[], findings(standing));
     }
     if kind == Kind::Session {
-        section(&mut text, "Session", session(standing));
+        section(&mut text, "Session", &[], session(standing));
     }
-    section(&mut text, "Done", done(standing));
-    section(&mut text, "Open", open(standing));
-    section(&mut text, "Files", files(standing));
+    section(&mut text, "Done", &[], done(standing));
+    section(&mut text, "Open", &[], open(standing));
+    section(&mut text, "Files", &[], files(standing));
     let next = words.next.clone().unwrap_or_else(|| next(standing));
     text.push_str(&format!("\n## Next step\n\n{next}\n"));
     text
@@ -122,17 +122,21 @@ pub fn next(standing: &Standing) -> String {
     }
 }
 
-fn section(text: &mut String, name: &str, lines: Vec<String>) {
-    let none = lines.is_empty().then(|| "nothing in the books".to_owned());
-    add(text, name, lines.into_iter().chain(none).collect());
+fn section(text: &mut String, name: &str, notes: &[String], lines: Vec<String>) {
+    let is_empty = notes.is_empty() && lines.is_empty();
+    let none = is_empty.then(|| "nothing in the books".to_owned());
+    add(text, name, notes, lines.into_iter().chain(none).collect());
 }
 
-/// A section that is left out when it is empty.
-fn add(text: &mut String, name: &str, lines: Vec<String>) {
-    if lines.is_empty() {
+/// A section that is left out when it is empty. Notes are in no book: they stay whole.
+fn add(text: &mut String, name: &str, notes: &[String], lines: Vec<String>) {
+    if notes.is_empty() && lines.is_empty() {
         return;
     }
     text.push_str(&format!("\n## {name}\n\n"));
+    for note in notes {
+        text.push_str(&format!("- {}\n", note.replace('\n', "\n  ")));
+    }
     let more = lines.len().saturating_sub(LINES);
     for line in lines.iter().take(LINES) {
         text.push_str(&format!("- {}\n", clip(line, LONGEST)));

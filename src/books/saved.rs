@@ -102,7 +102,7 @@ impl Execution {
     }
 
     /// These todos in the place of the ones before.
-    fn set(&mut self, todos: &[Todo], redact: &Redactor) {
+    pub fn set(&mut self, todos: &[Todo], redact: &Redactor) {
         let short = |text: &str| clip(&redact.text(text), LONGEST_TODO);
         let kept = todos.iter().take(TODOS).map(|todo| Todo {
             content: short(&todo.content),

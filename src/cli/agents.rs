@@ -1,5 +1,6 @@
 //! `hookkeeper agents`: who runs, who has finished, who may be stuck.
 
+mod close;
 pub mod stuck;
 
 use anyhow::{Context as _, bail};
@@ -42,6 +43,11 @@ enum What {
     },
     /// Agents that run for long and have been silent for as long (`stuck_after_minutes`)
     Stuck,
+    /// Strike off an agent that runs no more and that no session knows (`agents stuck` shows it)
+    Close {
+        /// An agent's id, or the beginning of it
+        id: String,
+    },
     /// Send a running agent a note; it reads it after its next tool call
     Nudge {
         /// An agent's id, or the beginning of it
@@ -55,6 +61,9 @@ enum What {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if let Some(What::Nudge { id, message }) = &options.what {
         return nudge(project, id, message.as_deref(), options.json);
+    }
+    if let Some(What::Close { id }) = &options.what {
+        return close::run(project, id, options.json);
     }
     let Some(view) = project.view()? else {
         return match (&options.what, &options.session) {

@@ -16,8 +16,13 @@ use super::{desk, witness};
 const TODOS: usize = 25;
 const STUCK: usize = 10;
 const LONGEST_TODO: usize = 200;
-/// The plan's beginning must not push out what comes after it.
-const LONGEST_PREVIEW: usize = 2_500;
+/// In UTF-16 units, which the client counts: none of these may push out what comes after it.
+const ROOM_FOR_PREVIEW: usize = 2_000;
+const ROOM_FOR_TODOS: usize = 2_000;
+const ROOM_FOR_STUCK: usize = 1_200;
+
+/// What is said of a command that was being executed when the state was saved.
+const THEN: &str = "the last one then";
 
 /// What has to be seen at a start.
 pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
@@ -29,12 +34,16 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     if let Some(live) = snapshot.own(event) {
         asks.extend(witness::asks(&live.agents, context));
     }
+    let source = desk::source(event);
     // Another session was compacted in the meantime, and its state is here now.
     let replaced = snapshot.here_state.as_ref().is_some_and(|state| {
-        desk::source(event) == "compact" && state.session.as_ref() != Some(&event.session_id)
+        source == "compact" && state.session.as_ref() != Some(&event.session_id)
     });
     if replaced {
         asks.push(Ask::PlanHere);
+    }
+    // What was saved may be older than the transcript that the session goes on with.
+    if replaced || (snapshot.here_state.is_some() && matches!(source.as_str(), "resume" | "fork")) {
         asks.extend(event.text("transcript_path").map(|path| Ask::Todos(path.into())));
     }
     if snapshot.has(&Ask::AllLive) {
@@ -49,8 +58,8 @@ pub fn recovered(source: &str, live: &Live, snapshot: &Snapshot, context: &Conte
     let (Some(here), Some(saved)) = (&snapshot.here, &snapshot.here_state) else {
         return Vec::new();
     };
-    let state = match continues(live, saved) {
-        true => saved.clone(),
+    let state = match continues(live, saved, snapshot) {
+        true => brought_up_to_date(source, saved, live, snapshot, context),
         // It is put together again from where it came from.
         false if snapshot.has(&Ask::PlanHere) => {
             let mut state = BranchState::default();
@@ -74,6 +83,44 @@ pub fn recovered(source: &str, live: &Live, snapshot: &Snapshot, context: &Conte
     let file = Doc::Branch(here.key.clone()).path();
     lines.insert(0, format!("- recovered for branch {}, as of {saved}, from {file}:", here.name));
     lines
+}
+
+/// A compaction has just saved it; before a resume things may have gone on.
+fn brought_up_to_date(
+    source: &str,
+    saved: &BranchState,
+    live: &Live,
+    snapshot: &Snapshot,
+    context: &Context,
+) -> BranchState {
+    let mut state = saved.clone();
+    if source == "compact" {
+        return state;
+    }
+    if let Some(workflow) = &live.workflow {
+        state.workflow = Some(workflow.clone());
+    } else if let Some(workflow) = &mut state.workflow {
+        // Nobody knows whether it is still being executed.
+        workflow.phase = Some(THEN.into());
+    }
+    if !snapshot.todos.is_empty() {
+        state.execution.get_or_insert_default().set(&snapshot.todos, &context.redact);
+    }
+    state
+}
+
+/// A session that goes on from the one whose state was saved has it from now on.
+pub fn pass_on(plan: &mut crate::plan::Plan, live: &Live, snapshot: &Snapshot) {
+    let (Some(here), Some(saved)) = (&snapshot.here, &snapshot.here_state) else { return };
+    let doc = Doc::Branch(here.key.clone());
+    let is_new = saved.session.as_ref() != Some(&live.session_id);
+    if !is_new || !continues(live, saved, snapshot) || snapshot.frozen.contains(&doc) {
+        return;
+    }
+    // It may have been given the branch's loop just now.
+    let mut state = plan.put_before(&doc).unwrap_or_else(|| saved.clone());
+    state.session = Some(live.session_id.clone());
+    plan.put(doc, &state);
 }
 
 /// Hand-offs are for whoever comes next.
@@ -100,22 +147,50 @@ pub fn stuck(stuck: &[(Tracked, u64)], context: &Context) -> Vec<String> {
         plural(stuck.len(), "agent"),
         witness::OPTIONS
     )];
-    lines.extend(stuck.iter().take(STUCK).map(|(entry, silent)| {
+    let shown = stuck.iter().take(STUCK).map(|(entry, silent)| {
         let task = entry.description.as_deref().unwrap_or("task not known");
         let nudged = match entry.nudge_count {
             0 => String::new(),
             n => format!(", nudged {}", plural(n as usize, "time")),
         };
+        let left = match entry.session_id {
+            Some(_) => String::new(),
+            None => format!(
+                ", left by another tool (`hookkeeper agents close {}` strikes it off)",
+                entry.id
+            ),
+        };
         format!(
-            "  - {} ({}): {}, for {}, silent {}{nudged}",
+            "  - {} ({}): {}, for {}, silent {}{nudged}{left}",
             entry.id,
             entry.kind,
             clip(task, LONGEST_TODO),
             time::human(entry.age(context.now)),
             time::human(*silent)
         )
-    }));
+    });
+    lines.extend(fitting(shown, stuck.len(), ROOM_FOR_STUCK, "  - "));
     lines
+}
+
+/// As many lines as there is room for, and how many of all are left out.
+fn fitting(
+    lines: impl Iterator<Item = String>,
+    all: usize,
+    room: usize,
+    bullet: &str,
+) -> Vec<String> {
+    let mut length = 0;
+    let mut shown: Vec<String> = lines
+        .take_while(|line| {
+            length += line.encode_utf16().count() + 1;
+            length <= room
+        })
+        .collect();
+    if shown.len() < all {
+        shown.push(format!("{bullet}and {} more", all - shown.len()));
+    }
+    shown
 }
 
 /// For the summariser: what is about to be saved.
@@ -135,11 +210,12 @@ pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-/// Whether a session is the one whose state was saved, or what continues it.
-fn continues(live: &Live, state: &BranchState) -> bool {
-    let saved = state.session.as_ref();
+/// Whether a session is the one whose state was saved, or what continues it. Nobody continues one
+/// that lives.
+fn continues(live: &Live, state: &BranchState, snapshot: &Snapshot) -> bool {
+    let Some(saved) = &state.session else { return false };
     let parent = live.lineage.as_ref().map(|lineage| &lineage.parent);
-    saved.is_some() && (saved == Some(&live.session_id) || saved == parent)
+    *saved == live.session_id || (parent == Some(saved) && !snapshot.lives.contains_key(saved))
 }
 
 fn workflow(workflow: &Workflow) -> Option<String> {
@@ -158,7 +234,7 @@ fn plan(plan: &Plan, whole: bool) -> Vec<String> {
     let mut length = 0;
     for line in preview.lines() {
         length += line.encode_utf16().count() + 7;
-        if length > LONGEST_PREVIEW {
+        if length > ROOM_FOR_PREVIEW {
             lines.push("      …".into());
             break;
         }
@@ -175,12 +251,8 @@ fn todos(execution: &Execution) -> Vec<String> {
         "  - todos: {} pending, {} completed",
         execution.pending_count, execution.completed_count
     )];
-    let open: Vec<&Todo> = execution.pending().collect();
-    let more = open.len().saturating_sub(TODOS);
-    lines.extend(open.into_iter().take(TODOS).map(|one| format!("  {}", todo(one))));
-    if more > 0 {
-        lines.push(format!("    - and {more} more"));
-    }
+    let open = execution.pending().take(TODOS).map(|one| format!("  {}", todo(one)));
+    lines.extend(fitting(open, execution.pending().count(), ROOM_FOR_TODOS, "    - "));
     lines
 }
 

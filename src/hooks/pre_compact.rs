@@ -118,9 +118,13 @@ fn beside(branch: Option<&BranchState>, snapshot: &Snapshot) -> Extra {
     let mut extra = Extra::new();
     let autonomous = snapshot.autonomous.as_ref().and_then(|s| serde_json::to_value(s).ok());
     extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
-    // The branch that is checked out; else the one whose loop it drives.
+    // The branch that is checked out, unless the session drives the loop of another one.
     let driven = snapshot.branch.as_ref().map(|(_, state)| state);
-    let branch = branch.into_iter().chain(driven).find(|state| state.has_content());
+    let of_another = driven.filter(|driven| {
+        driven.running().is_some() && branch.is_none_or(|here| here.branch != driven.branch)
+    });
+    let branch = of_another.into_iter().chain(branch).chain(driven);
+    let branch = branch.into_iter().find(|state| state.has_content());
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
     let open = snapshot.iterative.as_ref().filter(|book| book.state.is_open());

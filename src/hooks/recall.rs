@@ -42,9 +42,9 @@ pub fn at_start(
     lines.extend(branch_recall::recovered(source, live, snapshot, context));
     lines.extend(branch_loop(live, snapshot));
     lines.extend(autonomous_loop(live, snapshot));
+    lines.extend(branch_recall::handoffs(snapshot));
     lines.extend(snapshot.unfinished.iter().map(execution));
     lines.extend(branch_recall::stuck(stuck, context));
-    lines.extend(branch_recall::handoffs(snapshot));
     lines.extend(queue_items(live, snapshot));
     match source {
         "compact" => lines.extend(after_compaction(live, snapshot, context)),

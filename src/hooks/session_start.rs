@@ -86,6 +86,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         live.task = inherited_task(&live, snapshot);
     }
     drive::adopt(&mut plan, &mut live, snapshot);
+    branch_recall::pass_on(&mut plan, &live, snapshot);
     plan.put(Doc::live(&live.session_id), &live);
     let own = std::iter::once(&live);
     let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);

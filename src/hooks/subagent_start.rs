@@ -40,7 +40,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         }
         let mut agent = agent(event, id, &live, earlier, context);
         agent.branch = witness::folder(snapshot);
-        witness.start(&agent);
+        witness.start(&agent, earlier);
         agent.nudge_count = witness.nudges(&agent);
         live.calls.retain(|call| call.agent_id != Some(agent.id.clone()));
         live.add_agent(agent);

@@ -57,8 +57,8 @@ impl<'a> Witness<'a> {
         Self { snapshot, changed: BTreeMap::new() }
     }
 
-    pub fn start(&mut self, agent: &Agent) {
-        self.change(agent.branch.as_deref(), |book| book.start(agent));
+    pub fn start(&mut self, agent: &Agent, earlier: Option<&AgentResult>) {
+        self.change(agent.branch.as_deref(), |book| book.start(agent, earlier));
     }
 
     /// How often an agent was nudged, in earlier runs too.
@@ -139,7 +139,7 @@ fn look(
             // Another tool wrote it down; all we know is when it began.
             (None, None) => entry.age(context.now),
             (None, Some(_)) => {
-                book.lose(&entry.id, &context.spelled());
+                book.lose(&entry.id, &context.spelled(), ENDED);
                 continue;
             }
         };
@@ -181,6 +181,9 @@ pub fn asks_for_life<'a>(lives: impl IntoIterator<Item = &'a Live>, context: &Co
 pub fn was_silent(agent: &Agent, context: &Context) -> bool {
     silence(agent, None, context.now) > context.settings.stuck_after()
 }
+
+/// Why an agent is lost that its session does not know.
+pub const ENDED: &str = "its session has ended";
 
 /// What can be done about agents that are stuck.
 pub const OPTIONS: &str = "`hookkeeper agents nudge ID` sends it a note, TaskStop or /tasks stops it; if it finishes after all, it counts as completed";

@@ -8,7 +8,7 @@ use crate::books::autonomous::Autonomous;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
 use crate::store::dir::Dir;
-use crate::store::layout::Doc;
+use crate::store::layout::{Doc, ITERATIVE};
 use crate::store::lock::{self, Taken};
 
 pub const LOCK: &str = ".lock";
@@ -123,7 +123,7 @@ fn purge_loop(claude: &Dir) -> Result<()> {
 
 /// What tasks have produced is the user's: only the empty folder goes.
 fn purge_tasks(claude: &Dir) -> Result<()> {
-    let Some(tasks) = claude.sub("iterative")? else { return Ok(()) };
+    let Some(tasks) = claude.sub(ITERATIVE)? else { return Ok(()) };
     let mut kept = tasks.names()?;
     kept.retain(|name| name != ".gitignore");
     if let ("archive", Some(archive)) = (kept.concat().as_str(), tasks.sub("archive")?)
@@ -131,7 +131,7 @@ fn purge_tasks(claude: &Dir) -> Result<()> {
     {
         kept.clear();
     }
-    if kept.is_empty() { claude.remove_tree("iterative") } else { Ok(()) }
+    if kept.is_empty() { claude.remove_tree(ITERATIVE) } else { Ok(()) }
 }
 
 /// Deletes what we keep in the client's own directory.

@@ -5,6 +5,7 @@ use crate::id::{BranchKey, FileStem, TaskSlug};
 
 /// What belongs to branches, below `.claude`.
 pub const BRANCHES: &str = "branches";
+pub const ITERATIVE: &str = "iterative";
 pub const BRANCH_STATE: &str = "state.json";
 pub const BRANCH_AGENTS: &str = "agents.json";
 
@@ -45,7 +46,7 @@ impl Room {
         let fixed: &[&str] = match self {
             Self::Branch(key) => return vec![BRANCHES, key.as_str()],
             Self::Handoffs(key) => return vec![BRANCHES, key.as_str(), "handoffs"],
-            Self::Iterative(slug) => return vec!["iterative", slug.as_str()],
+            Self::Iterative(slug) => return vec![ITERATIVE, slug.as_str()],
             Self::Claude | Self::State => &[],
             Self::Session => &["session"],
             Self::Live => &["session", "live"],

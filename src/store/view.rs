@@ -16,12 +16,13 @@ use crate::error::{Error, Result};
 use crate::id::BranchKey;
 use crate::json::Object;
 use crate::store::dir::Dir;
-use crate::store::layout::{BRANCH_AGENTS, BRANCHES, Doc, Room};
+use crate::store::layout::{BRANCH_AGENTS, BRANCHES, Doc, ITERATIVE, Room};
 use crate::store::log::{self, Past};
 
 pub struct View {
     pub(super) claude: Dir,
-    state: Dir,
+    /// Other tools write their books beside it.
+    state: Option<Dir>,
 }
 
 /// A file or folder below `.claude/state`.
@@ -52,7 +53,11 @@ impl View {
     /// `None` if there are no books. Nothing is made.
     pub fn open(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
         let Some(claude) = super::home::existing_claude_dir(root, home)? else { return Ok(None) };
-        Ok(claude.sub("state")?.map(|state| Self { claude, state }))
+        let state = claude.sub("state")?;
+        let has = |room: &str| claude.sub(room).is_ok_and(|dir| dir.is_some());
+        let is_loop = || claude.read(&Doc::Autonomous.file()).is_ok_and(|bytes| bytes.is_some());
+        let any = state.is_some() || has(BRANCHES) || has(ITERATIVE) || is_loop();
+        Ok(any.then_some(Self { claude, state }))
     }
 
     /// A document by its path below `.claude/state`.
@@ -147,7 +152,9 @@ impl View {
     /// them.
     pub fn everything(&self, enter: impl Fn(&str) -> bool) -> Result<Vec<Found>> {
         let mut found = Vec::new();
-        list(&self.state, "", &enter, &mut found)?;
+        if let Some(state) = &self.state {
+            list(state, "", &enter, &mut found)?;
+        }
         Ok(found)
     }
 
@@ -168,7 +175,10 @@ impl View {
 
     /// The bytes of a file below `.claude/state`, and why there are none.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        read(&self.state, path)
+        match &self.state {
+            Some(state) => read(state, path),
+            None => Ok(None),
+        }
     }
 
     /// The same below `.claude`.
@@ -179,6 +189,10 @@ impl View {
     /// The folder of a branch of this checkout.
     pub fn branch_key(&self, branch: &str, checkout: &Path) -> Result<BranchKey> {
         super::branches::key(&self.claude, branch, checkout)
+    }
+
+    pub fn has_branch_folder(&self, key: &BranchKey) -> bool {
+        self.claude.below(&format!("{BRANCHES}/{}", key.as_str())).is_ok_and(|dir| dir.is_some())
     }
 
     /// The agents of all branches, by folder.
@@ -211,7 +225,7 @@ impl View {
     }
 
     fn dir(&self, room: &str) -> Option<Dir> {
-        self.state.below(room).ok()?
+        self.state.as_ref()?.below(room).ok()?
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the sections of a hand-off say, line by line.
 
-use super::{Kind, LONGEST, Standing, Words};
+use super::{Kind, LONGEST, Standing};
 use crate::books::errors::{ESCALATED, PENDING, Record};
 use crate::books::queue::Item;
 use crate::books::tracked::{STUCK, Tracked};
@@ -68,10 +68,9 @@ pub fn files(standing: &Standing) -> Vec<String> {
     lines
 }
 
-pub fn blockers(standing: &Standing, words: &Words) -> Vec<String> {
-    let mut lines = words.notes.clone();
+pub fn blockers(standing: &Standing) -> Vec<String> {
     let escalated = standing.errors.iter().filter(|error| error.status == ESCALATED);
-    lines.extend(escalated.map(error_line));
+    let mut lines: Vec<String> = escalated.map(error_line).collect();
     let stuck = standing.agents.iter().filter(|agent| agent.status == STUCK);
     lines.extend(stuck.map(|agent| format!("agent {} ({}) is stuck", agent.id, task(agent))));
     let failing = if standing.queue.is_running() { standing.queue.failing() } else { Vec::new() };

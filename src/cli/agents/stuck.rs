@@ -36,10 +36,14 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
         )));
     }
     let rows: Vec<_> = stuck.iter().map(|(one, silent)| as_row(one, *silent, now)).collect();
-    Ok(Outcome::said(format!(
-        "{}\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.",
-        table::align(&rows)
-    )))
+    let mut text = table::align(&rows);
+    if stuck.iter().any(|(one, _)| matches!(one, Stuck::Own(_))) {
+        text.push_str("\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.");
+    }
+    if stuck.iter().any(|(one, _)| matches!(one, Stuck::Left { .. })) {
+        text.push_str("\nWhat another tool has left behind no session knows: hookkeeper agents close ID strikes it off.");
+    }
+    Ok(Outcome::said(text))
 }
 
 /// All that are stuck, with the seconds of their silence.

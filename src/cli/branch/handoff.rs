@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::store::layout::Doc;
 
 const LONGEST_TITLE: usize = 200;
-const LONGEST_NOTE: usize = 2000;
+const LONGEST_NOTE: usize = 10_000;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -100,15 +100,21 @@ fn words(project: &Project, options: &Arguments) -> anyhow::Result<Words> {
     let redact = project.redactor()?;
     let given = |text: &String, what: &str, most: usize| match text.trim() {
         "" => bail!("the {what} is empty"),
-        text => Ok(clip(&redact.text(text), most)),
+        text if text.chars().count() > most => {
+            bail!("the {what} has {} characters; {most} at most", text.chars().count())
+        }
+        text => Ok(redact.text(text).lines().map(|line| clip(line, most)).collect::<Vec<_>>()),
+    };
+    let line = |text: &String, what: &str, most: usize| -> anyhow::Result<String> {
+        Ok(given(text, what, most)?.join(" "))
     };
     Ok(Words {
-        title: options.title.as_ref().map(|t| given(t, "title", LONGEST_TITLE)).transpose()?,
-        next: options.next.as_ref().map(|t| given(t, "next step", LONGEST_NOTE)).transpose()?,
+        title: options.title.as_ref().map(|t| line(t, "title", LONGEST_TITLE)).transpose()?,
+        next: options.next.as_ref().map(|t| line(t, "next step", LONGEST_NOTE)).transpose()?,
         notes: options
             .note
             .iter()
-            .map(|note| given(note, "note", LONGEST_NOTE))
+            .map(|note| Ok(given(note, "note", LONGEST_NOTE)?.join("\n")))
             .collect::<anyhow::Result<_>>()?,
     })
 }

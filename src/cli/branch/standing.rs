@@ -17,10 +17,12 @@ use crate::cli::Project;
 use crate::cli::agents::stuck;
 use crate::facts::{git, plans, todos};
 use crate::gather::json;
+use crate::hooks::witness::ENDED;
 use crate::id::BranchKey;
 use crate::process::git::Git;
 use crate::store::layout::Doc;
 use crate::store::view::{Read, View};
+use crate::time;
 
 const COMMITS: &str = "--max-count=30";
 
@@ -59,10 +61,17 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         .unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
     let doc = Doc::BranchAgents(key.clone());
     let book = good(view.look_beside(&doc.name(), AgentBook::parse), &doc)?.unwrap_or_default();
-    let live = session_of(&view, &state, session);
+    let is_here = name == self::name(project, None)?;
+    if !is_here && !view.has_branch_folder(&key) && !is_in_git(&root, name) {
+        bail!("git has no branch {name}, and there are no books of one");
+    }
+    // A session that works on another branch says nothing about this one.
+    let live = session_of(&view, &state, session)
+        .filter(|live| is_here || state.session.as_ref() == Some(&live.session_id));
     let (book, silent) = witness(project, book, &view)?;
-    let todos = current_todos(live.as_ref(), &state, session);
-    let id = session.map(str::to_owned).or_else(|| live.as_ref().map(|l| l.session_id.clone()));
+    let todos = current_todos(live.as_ref(), &state, session.filter(|_| is_here));
+    let id = live.as_ref().map(|live| live.session_id.clone());
+    let id = id.or_else(|| session.filter(|_| is_here).map(str::to_owned));
     let handoffs = view.handoffs(&key);
     let standing = Standing {
         branch: name.to_owned(),
@@ -70,7 +79,10 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         todos,
         agents: book.all(),
         queue: project.document::<Queue>("loop/work_queue.json")?.unwrap_or_default(),
-        errors: unresolved(project, id.as_deref())?,
+        errors: match is_here || id.is_some() {
+            true => unresolved(project, id.as_deref())?,
+            false => Vec::new(),
+        },
         synthesis: project.document("agents/results/synthesis.json")?,
         session: id,
         live,
@@ -80,6 +92,14 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let folder = Doc::handoffs(&key);
     let handoffs = handoffs.into_iter().map(|file| format!("{folder}/{file}")).collect();
     Ok(Branch { key, stats: book.stats(), standing, silent, handoffs })
+}
+
+/// Git is asked itself: it knows all the ways in which it keeps branches.
+fn is_in_git(root: &Path, branch: &str) -> bool {
+    let name = format!("refs/heads/{branch}");
+    Git::in_dir(root)
+        .ask(&["show-ref", "--verify", "--quiet", &name])
+        .is_ok_and(|said| said.is_good())
 }
 
 /// What the session has committed. Asks git, so it is only done where it is wanted.
@@ -154,6 +174,11 @@ fn witness(
             Some((live, agent)) => {
                 let quiet = stuck::silence(live, agent, now);
                 (quiet, agent.is_stuck(quiet, now, threshold))
+            }
+            // The next start on its branch strikes it off.
+            None if entry.session_id.is_some() => {
+                book.lose(&entry.id, &time::spell(now), ENDED);
+                continue;
             }
             None => (entry.age(now), entry.age(now) > threshold),
         };
