@@ -131,7 +131,10 @@ pub fn answer(
         Ask::AgentWork { agent_id, path } => {
             snapshot.works.insert(agent_id.clone(), transcript::agent_work(path));
         }
-        Ask::InContext(path) => snapshot.in_context = transcript::in_context(path),
+        Ask::InContext { transcript: path, todos } => {
+            let search = todos.then(todos::Search::default);
+            (snapshot.in_context, snapshot.todos) = transcript::in_context(path, search);
+        }
         Ask::Cost { session_id, transcript: path } => {
             snapshot.costs.insert(session_id.clone(), transcript::cost(path));
         }

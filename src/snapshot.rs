@@ -93,7 +93,10 @@ pub enum Ask {
         agent_id: String,
         path: PathBuf,
     },
-    InContext(PathBuf),
+    InContext {
+        transcript: PathBuf,
+        todos: bool,
+    },
     Cost {
         session_id: String,
         transcript: PathBuf,

@@ -55,29 +55,6 @@ pub fn lines(file: &File, most: u64, mut each: impl FnMut(&[u8]) -> ControlFlow<
     }
 }
 
-/// Whether any of these words is in the last `most` bytes. Much faster than looking line by line.
-pub fn has_any(file: &File, most: u64, words: &[&[u8]]) -> bool {
-    let Ok(length) = file.metadata().map(|meta| meta.len()) else { return false };
-    let start = length.saturating_sub(most);
-    let finders: Vec<_> = words.iter().map(memchr::memmem::Finder::new).collect();
-    // A word may lie across two chunks.
-    let overlap = words.iter().map(|word| word.len()).max().unwrap_or(0) as u64;
-    let mut end = length;
-    let mut chunk = vec![0; CHUNK];
-    while end > start {
-        let from = end.saturating_sub(CHUNK as u64).max(start);
-        let Some(bytes) = chunk.get_mut(..(end - from) as usize) else { return false };
-        if file.read_exact_at(bytes, from).is_err() {
-            return false;
-        }
-        if finders.iter().any(|finder| finder.find(bytes).is_some()) {
-            return true;
-        }
-        end = if from == start { start } else { from + overlap };
-    }
-    false
-}
-
 fn call(line: &[u8], each: &mut impl FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
     if line.is_empty() { ControlFlow::Continue(()) } else { each(line) }
 }
@@ -122,24 +99,6 @@ mod tests {
         assert_eq!(read_back(&text, u64::MAX), ["last, cut", "second", &long, "first"]);
         assert_eq!(read_back(&text, 12), ["last, cut"]);
         assert_eq!(read_back("", 9), Vec::<String>::new());
-    }
-
-    #[test]
-    fn words_are_found_wherever_they_lie() {
-        for before in [0, 10, CHUNK - 3, CHUNK, 2 * CHUNK - 1] {
-            for after in [0, CHUNK - 4, CHUNK + 1] {
-                let text = format!("{}needle{}", "x".repeat(before), "y".repeat(after));
-                let path = std::env::temp_dir().join(format!("hookkeeper-word-{:p}", &text));
-                #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
-                std::fs::write(&path, &text).unwrap();
-                let file = crate::facts::files::open(&path).unwrap();
-                assert!(has_any(&file, u64::MAX, &[b"pin", b"needle"]), "{before} {after}");
-                assert!(!has_any(&file, u64::MAX, &[b"pin", b"needles"]), "{before} {after}");
-                assert!(!has_any(&file, after as u64 + 5, &[b"needle"]), "{before} {after}");
-                #[expect(clippy::disallowed_methods, reason = "a test removes its own files")]
-                std::fs::remove_file(&path).unwrap();
-            }
-        }
     }
 
     #[test]

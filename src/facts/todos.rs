@@ -11,23 +11,23 @@ use crate::facts::{files, tail};
 use crate::json::Object;
 
 /// Tasks may be as old as the session: this far back they are looked for.
-const TAIL: u64 = 64 << 20;
+const REACH: usize = 64 << 20;
+/// The answer to such a call is short; longer lines hold files.
+const LONGEST_ANSWER: usize = 4 << 10;
 const PENDING: &str = "pending";
 
 pub fn read(transcript: &Path) -> Vec<Todo> {
     let Some(file) = files::open(transcript) else { return Vec::new() };
-    // Most sessions have no list.
-    if !tail::has_any(&file, TAIL, &[b"\"TodoWrite\"", b"\"TaskCreate\""]) {
-        return Vec::new();
-    }
-    let mut calls = Calls::default();
-    tail::lines(&file, TAIL, |line| calls.line(line));
-    calls.todos()
+    let mut search = Search::default();
+    tail::lines(&file, u64::MAX, |line| search.line(kind(line), line));
+    search.todos()
 }
 
 /// Calls, collected from the end: a result is seen before the call that it answers.
 #[derive(Default)]
-struct Calls {
+pub struct Search {
+    /// Bytes that were looked at.
+    seen: usize,
     refused: BTreeSet<String>,
     /// The number that the client gave to a task, by the call that made it.
     numbers: BTreeMap<String, String>,
@@ -41,10 +41,13 @@ enum Change {
     Update { task: String, status: Option<String>, content: Option<String>, form: Option<String> },
 }
 
-impl Calls {
-    fn line(&mut self, line: &[u8]) -> ControlFlow<()> {
-        match kind(line) {
-            Kind::User => self.answer(line),
+impl Search {
+    pub fn line(&mut self, kind: Kind, line: &[u8]) -> ControlFlow<()> {
+        self.seen += line.len();
+        match kind {
+            _ if self.seen > REACH => return ControlFlow::Break(()),
+            Kind::User if line.len() <= LONGEST_ANSWER => self.answer(line),
+            Kind::Other if !has(line, b"\"tool_use\"") => {}
             Kind::Other if has(line, b"\"TodoWrite\"") => return self.write(line),
             Kind::Other if has(line, b"\"TaskCreate\"") || has(line, b"\"TaskUpdate\"") => {
                 for call in calls(line).iter().rev() {
@@ -93,7 +96,7 @@ impl Calls {
         call.word("id").is_none_or(|id| self.refused.contains(&id))
     }
 
-    fn todos(self) -> Vec<Todo> {
+    pub fn todos(self) -> Vec<Todo> {
         if self.changes.is_empty() {
             return self.list;
         }

@@ -9,7 +9,8 @@ use std::path::Path;
 use memchr::memmem;
 
 use crate::books::metrics::{Cost, Tokens};
-use crate::facts::{files, tail};
+use crate::books::saved::Todo;
+use crate::facts::{files, tail, todos};
 use crate::json::Object;
 
 /// An agent's transcript is read from its end, this far: what takes no longer than a quarter of the
@@ -38,12 +39,41 @@ pub struct AgentWork {
     pub ended_in_api_error: bool,
 }
 
-pub fn in_context(path: &Path) -> InContext {
-    let mut found = InContext::default();
-    let mut calls = Calls { only_new_files: true, ..Calls::default() };
-    let Some(file) = files::open(path) else { return found };
+/// What is in the context and what the session has set out to do, in one pass over its transcript.
+pub fn in_context(path: &Path, mut todos: Option<todos::Search>) -> (InContext, Vec<Todo>) {
+    let Some(file) = files::open(path) else { return Default::default() };
+    let mut context = Context::default();
+    let (mut in_context, mut in_reach) = (true, todos.is_some());
     tail::lines(&file, u64::MAX, |line| {
         let kind = kind(line);
+        in_context = in_context && context.line(kind, line).is_continue();
+        in_reach =
+            in_reach && todos.as_mut().is_some_and(|todos| todos.line(kind, line).is_continue());
+        match in_context || in_reach {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    context.found.files = context.calls.files;
+    (context.found, todos.map(todos::Search::todos).unwrap_or_default())
+}
+
+/// The lines since the last compaction, collected from the end.
+struct Context {
+    found: InContext,
+    calls: Calls,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        let calls = Calls { only_new_files: true, ..Calls::default() };
+        Self { found: InContext::default(), calls }
+    }
+}
+
+impl Context {
+    fn line(&mut self, kind: Kind, line: &[u8]) -> ControlFlow<()> {
+        let found = &mut self.found;
         if kind == Kind::System && is_boundary(line) {
             found.tokens = found.tokens.or_else(|| post_tokens(line));
             return ControlFlow::Break(());
@@ -51,15 +81,13 @@ pub fn in_context(path: &Path) -> InContext {
         if found.tokens.is_none() && kind == Kind::Other && has(line, b"\"usage\"") {
             found.tokens = context_tokens(line);
         }
-        calls.line(kind, line);
+        self.calls.line(kind, line);
         // The newest files are what is wanted; with enough of them the rest need not be read.
-        match found.tokens.is_some() && calls.files.len() >= FILES {
+        match found.tokens.is_some() && self.calls.files.len() >= FILES {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
-    });
-    found.files = calls.files;
-    found
+    }
 }
 
 pub fn agent_work(path: &Path) -> AgentWork {

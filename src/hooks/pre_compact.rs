@@ -25,10 +25,13 @@ pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
     let mut asks = desk::asks_with_copies(event, snapshot);
     asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Branch, Ask::Backups]);
     asks.push(Ask::Iterative);
-    asks.extend(event.text("transcript_path").map(|path| Ask::InContext(path.into())));
-    if context.settings.is_on(witness::SYSTEM) {
+    let with_branch = context.settings.is_on(witness::SYSTEM);
+    let transcript = event.text("transcript_path");
+    asks.extend(
+        transcript.map(|path| Ask::InContext { transcript: path.into(), todos: with_branch }),
+    );
+    if with_branch {
         asks.extend([Ask::Here, Ask::PlanHere]);
-        asks.extend(event.text("transcript_path").map(|path| Ask::Todos(path.into())));
     }
     asks
 }
