@@ -87,7 +87,7 @@ pub fn read(transcript: &Path) -> Vec<HookRun> {
     let mut runs = Vec::new();
     let mut summed: Vec<(String, HookRun)> = Vec::new();
     let mut stops = BTreeSet::new();
-    tail::lines(&file, u64::MAX, |line| {
+    tail::lines(&file, u64::MAX, |_, line| {
         if attached.find(line).is_some() || named.find(line).is_some() {
             if let Some((id, run)) = from_attachment(line) {
                 if matches!(run.event.as_str(), "Stop" | "SubagentStop") {

@@ -10,9 +10,9 @@ const CHUNK: usize = 64 << 10;
 const LONGEST_LINE: usize = 8 << 20;
 
 /// Calls `each` with every complete line of the last `most` bytes, newest first, without its
-/// newline, until it breaks off. Bytes after the last newline are a line that is being written or
+/// newline, and with where it begins, until it breaks off. Bytes after the last newline are a line that is being written or
 /// was cut off: they are passed too, and the caller's parser decides.
-pub fn lines(file: &File, most: u64, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) {
+pub fn lines(file: &File, most: u64, mut each: impl FnMut(u64, &[u8]) -> ControlFlow<()>) {
     let Ok(length) = file.metadata().map(|meta| meta.len()) else { return };
     let start = length.saturating_sub(most);
     let mut end = length;
@@ -31,13 +31,14 @@ pub fn lines(file: &File, most: u64, mut each: impl FnMut(&[u8]) -> ControlFlow<
         while let Some(at) = memchr::memrchr(b'\n', rest) {
             let (before, line) = rest.split_at(at);
             let line = line.get(1..).unwrap_or_default();
+            let begins = end + at as u64 + 1;
             let flow = if pieces.is_empty() {
-                call(line, &mut each)
+                call(begins, line, &mut each)
             } else {
                 held += line.len();
                 pieces.push(line.to_owned());
                 let whole = join(&mut pieces, &mut held);
-                call(&whole, &mut each)
+                call(begins, &whole, &mut each)
             };
             if flow.is_break() {
                 return;
@@ -51,12 +52,16 @@ pub fn lines(file: &File, most: u64, mut each: impl FnMut(&[u8]) -> ControlFlow<
     }
     if start == 0 {
         let first = join(&mut pieces, &mut held);
-        let _ = call(&first, &mut each);
+        let _ = call(0, &first, &mut each);
     }
 }
 
-fn call(line: &[u8], each: &mut impl FnMut(&[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
-    if line.is_empty() { ControlFlow::Continue(()) } else { each(line) }
+fn call(
+    begins: u64,
+    line: &[u8],
+    each: &mut impl FnMut(u64, &[u8]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if line.is_empty() { ControlFlow::Continue(()) } else { each(begins, line) }
 }
 
 /// The pieces in order; nothing if the line was too long.
@@ -83,7 +88,9 @@ mod tests {
         file.write_all(text.as_bytes()).unwrap();
         let file = crate::facts::files::open(&path).unwrap();
         let mut seen = Vec::new();
-        lines(&file, most, |line| {
+        lines(&file, most, |begins, line| {
+            let begins = begins as usize;
+            assert_eq!(text.as_bytes().get(begins..begins + line.len()), Some(line));
             seen.push(String::from_utf8(line.to_vec()).unwrap());
             ControlFlow::Continue(())
         });

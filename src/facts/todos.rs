@@ -19,7 +19,7 @@ const PENDING: &str = "pending";
 pub fn read(transcript: &Path) -> Vec<Todo> {
     let Some(file) = files::open(transcript) else { return Vec::new() };
     let mut search = Search::default();
-    tail::lines(&file, u64::MAX, |line| search.line(kind(line), line));
+    tail::lines(&file, u64::MAX, |_, line| search.line(kind(line), line));
     search.todos()
 }
 

@@ -2,8 +2,10 @@
 //! ended. The format is internal to the client, so everything here is a guess that may come back
 //! empty, and only lines that contain a wanted key are parsed at all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::File;
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use memchr::memmem;
@@ -20,6 +22,8 @@ const AGENT_TAIL: u64 = 512 << 10;
 const COST_TAIL: u64 = 64 << 20;
 const FIRST_LINES: u64 = 64 << 10;
 const FILES: usize = 200;
+/// Calls of one turn run at once; their results come in any order.
+const UNREAD: usize = 1_000;
 /// How far into a line its type and the id of a result are looked for.
 const HEAD: usize = 1 << 10;
 
@@ -42,11 +46,12 @@ pub struct AgentWork {
 /// What is in the context and what the session has set out to do, in one pass over its transcript.
 pub fn in_context(path: &Path, mut todos: Option<todos::Search>) -> (InContext, Vec<Todo>) {
     let Some(file) = files::open(path) else { return Default::default() };
-    let mut context = Context::default();
+    let calls = Calls { only_new_files: Some(&file), ..Calls::default() };
+    let mut context = Context { found: InContext::default(), calls };
     let (mut in_context, mut in_reach) = (true, todos.is_some());
-    tail::lines(&file, u64::MAX, |line| {
+    tail::lines(&file, u64::MAX, |begins, line| {
         let kind = kind(line);
-        in_context = in_context && context.line(kind, line).is_continue();
+        in_context = in_context && context.line(kind, begins, line).is_continue();
         in_reach =
             in_reach && todos.as_mut().is_some_and(|todos| todos.line(kind, line).is_continue());
         match in_context || in_reach {
@@ -59,20 +64,13 @@ pub fn in_context(path: &Path, mut todos: Option<todos::Search>) -> (InContext, 
 }
 
 /// The lines since the last compaction, collected from the end.
-struct Context {
+struct Context<'a> {
     found: InContext,
-    calls: Calls,
+    calls: Calls<'a>,
 }
 
-impl Default for Context {
-    fn default() -> Self {
-        let calls = Calls { only_new_files: true, ..Calls::default() };
-        Self { found: InContext::default(), calls }
-    }
-}
-
-impl Context {
-    fn line(&mut self, kind: Kind, line: &[u8]) -> ControlFlow<()> {
+impl Context<'_> {
+    fn line(&mut self, kind: Kind, begins: u64, line: &[u8]) -> ControlFlow<()> {
         let found = &mut self.found;
         if kind == Kind::System && is_boundary(line) {
             found.tokens = found.tokens.or_else(|| post_tokens(line));
@@ -81,7 +79,7 @@ impl Context {
         if found.tokens.is_none() && kind == Kind::Other && has(line, b"\"usage\"") {
             found.tokens = context_tokens(line);
         }
-        self.calls.line(kind, line);
+        self.calls.line(kind, begins, line);
         // The newest files are what is wanted; with enough of them the rest need not be read.
         match found.tokens.is_some() && self.calls.files.len() >= FILES {
             true => ControlFlow::Break(()),
@@ -94,12 +92,12 @@ pub fn agent_work(path: &Path) -> AgentWork {
     let mut calls = Calls::default();
     let mut ended = None;
     let Some(file) = files::open(path) else { return AgentWork::default() };
-    tail::lines(&file, AGENT_TAIL, |line| {
+    tail::lines(&file, AGENT_TAIL, |begins, line| {
         let kind = kind(line);
         if ended.is_none() && kind == Kind::Other {
             ended = api_error(line);
         }
-        calls.line(kind, line);
+        calls.line(kind, begins, line);
         ControlFlow::Continue(())
     });
     AgentWork {
@@ -117,7 +115,7 @@ pub fn cost(path: &Path) -> Cost {
     // The newest total that the client wrote; older clients wrote what each line cost.
     let mut total = None;
     let mut sum = None;
-    tail::lines(&file, COST_TAIL, |line| {
+    tail::lines(&file, COST_TAIL, |_, line| {
         if kind(line) == Kind::User {
             return ControlFlow::Continue(());
         }
@@ -157,27 +155,53 @@ fn ids(line: &Object) -> Vec<String> {
 
 /// File calls, collected from the end: a result is seen before the call that it answers.
 #[derive(Default)]
-struct Calls {
+struct Calls<'a> {
     confirmed: BTreeSet<String>,
     files: Vec<String>,
     reads: u64,
-    /// Calls on files that are known already are passed over, unread.
-    only_new_files: bool,
+    /// Calls on files that are known already are passed over, and results are only looked into if
+    /// they answer one that is not: most of a transcript stays unread.
+    only_new_files: Option<&'a File>,
     known: BTreeSet<Vec<u8>>,
+    /// The last results that were not looked into.
+    unread: VecDeque<Unread>,
 }
 
-impl Calls {
-    fn line(&mut self, kind: Kind, line: &[u8]) {
+/// A result: whose, where it begins, and how long it is.
+struct Unread {
+    id: Vec<u8>,
+    begins: u64,
+    length: usize,
+}
+
+impl Calls<'_> {
+    fn line(&mut self, kind: Kind, begins: u64, line: &[u8]) {
         match kind {
-            Kind::User => self.results(line),
+            Kind::User => self.result(begins, line),
             Kind::Other if has(line, b"\"tool_use\"") && has(line, b"_path\"") => self.uses(line),
             _ => {}
         }
     }
 
-    /// A result that is no error confirms its call. These lines hold whole files and make up most
-    /// of a transcript: without an error in it, the id in its head is all that is read.
-    fn results(&mut self, line: &[u8]) {
+    /// These lines hold whole files and make up most of a transcript.
+    fn result(&mut self, begins: u64, line: &[u8]) {
+        let head = line.get(..HEAD).unwrap_or(line);
+        if self.only_new_files.is_some()
+            && let Some(id) = text_after(head, b"\"tool_use_id\"")
+            && memmem::find_iter(head, b"\"tool_use_id\"").count() == 1
+        {
+            if self.unread.len() >= UNREAD {
+                self.unread.pop_front();
+            }
+            self.unread.push_back(Unread { id: id.to_owned(), begins, length: line.len() });
+        } else {
+            self.confirm(line);
+        }
+    }
+
+    /// A result that is no error confirms its call. Without an error in it, the id in its head is
+    /// all that is read.
+    fn confirm(&mut self, line: &[u8]) {
         let head = line.get(..HEAD).unwrap_or(line);
         if !has(line, b"\"is_error\"")
             && let Some(id) = text_after(head, b"\"tool_use_id\"")
@@ -199,8 +223,21 @@ impl Calls {
         }
     }
 
+    fn is_confirmed(&mut self, id: &str) -> bool {
+        // A result stands right behind its call: it was among the last that were seen.
+        let at = self.unread.iter().rposition(|unread| unread.id == id.as_bytes());
+        let unread = at.and_then(|at| self.unread.remove(at));
+        if let (Some(file), Some(unread)) = (self.only_new_files, unread) {
+            let mut line = vec![0; unread.length];
+            if file.read_exact_at(&mut line, unread.begins).is_ok() {
+                self.confirm(&line);
+            }
+        }
+        self.confirmed.contains(id)
+    }
+
     fn uses(&mut self, line: &[u8]) {
-        if self.only_new_files
+        if self.only_new_files.is_some()
             && let Some(path) = text_after(line, b"_path\"")
             && self.known.contains(path)
         {
@@ -225,7 +262,7 @@ impl Calls {
     /// A call on a file; it counts if its result confirmed it.
     fn file(&mut self, id: &str, name: &str, path: &str) {
         let on_file = matches!(name, "Read" | "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
-        if !on_file || !self.confirmed.contains(id) {
+        if !on_file || !self.is_confirmed(id) {
             return;
         }
         self.reads += u64::from(name == "Read");
@@ -338,6 +375,42 @@ fn api_error(line: &[u8]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_in_context_if_its_call_was_answered_well() {
+        let call = |id: &str, path: &str| {
+            format!(
+                r#"{{"message":{{"content":[{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file_path":"{path}"}}}}]}},"type":"assistant"}}"#
+            )
+        };
+        let answer = |id: &str, error: bool| {
+            format!(
+                r#"{{"type":"user","message":{{"content":[{{"tool_use_id":"{id}","type":"tool_result","content":"x","is_error":{error}}}]}}}}"#
+            )
+        };
+        let both = r#"{"type":"user","message":{"content":[{"tool_use_id":"t5","type":"tool_result","content":"x"},{"tool_use_id":"t6","type":"tool_result","content":"x","is_error":true}]}}"#;
+        let lines = [
+            call("t1", "/a"),
+            answer("t1", false),
+            call("t2", "/b"),
+            answer("t2", true),
+            call("t3", "/c"),
+            call("t4", "/d"),
+            answer("t4", false),
+            answer("t3", false),
+            call("t5", "/e"),
+            call("t6", "/f"),
+            both.to_owned(),
+            call("t7", "/g"),
+        ];
+        let path = std::env::temp_dir().join(format!("hookkeeper-context-{:p}", &lines));
+        #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let (found, _) = in_context(&path, None);
+        assert_eq!(found.files, ["/e", "/d", "/c", "/a"]);
+        #[expect(clippy::disallowed_methods, reason = "a test removes its own files")]
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn one_call_is_read_without_parsing_and_two_are_not() {
