@@ -313,3 +313,39 @@ fn panics_on_the_screen() {
     std::mem::forget(screen);
     panic!("as it was told to");
 }
+
+#[test]
+fn tasks_executions_and_the_loops_of_branches_are_seen() {
+    let scratch = busy();
+    let session = ["--session", SESSION];
+    let new = ["iterative", "new", "user-auth", "--task", "Users", "--mode", "development"];
+    let units = ["--unit", "T1: The model | it loads", "--unit", "T2: Login | 401 | needs T1"];
+    support::good(scratch.run(&[&new[..], &units, &session].concat(), b""));
+    let tasks = scratch.home().join("plan");
+    fs::create_dir_all(&tasks).unwrap();
+    let state = json!({"prd_slug": "billing", "status": "in_progress", "current_layer": "2-api",
+        "metrics": {"completed_tasks": 3, "total_tasks": 9}});
+    fs::write(tasks.join("execute-state.json"), state.to_string()).unwrap();
+    let known = json!({"version": 1, "executions": [{"tasks_path": tasks, "worktree_dir": "/x", "begun": ""}]});
+    fs::write(scratch.root().join(".claude/state/executions.json"), known.to_string()).unwrap();
+    let text = support::good(scratch.run(&["status"], b""));
+    assert!(text.contains("Iterative tasks: 1 open\n  user-auth  0/2 units"), "{text}");
+    assert!(text.contains("T1 The model"), "{text}");
+    assert!(text.contains("Executions: 1 unfinished\n  billing  3/9 tasks merged"), "{text}");
+    let all: Value =
+        serde_json::from_str(&support::good(scratch.run(&["status", "--json"], b""))).unwrap();
+    assert_eq!(all["iterative"]["user-auth"]["task"], "Users");
+    assert_eq!(all["executions"][0]["completed"], 3);
+    let own = format!("{{\"session_id\":\"{SESSION}\"}}");
+    let said = line(&scratch, &[], &own);
+    assert!(said.contains("user-auth 0/2 units"), "{said}");
+    support::good(
+        scratch.run(&[&["iterative", "cancel", "user-auth"][..], &session].concat(), b""),
+    );
+    let text = support::good(scratch.run(&["status"], b""));
+    assert!(!text.contains("Iterative tasks"), "{text}");
+    let start = ["branch", "loop", "start", "Make it work", "--max", "20"];
+    support::good(scratch.run(&[&start[..], &session].concat(), b""));
+    let said = line(&scratch, &[], &own);
+    assert!(said.contains("branch loop 1/20"), "{said}");
+}

@@ -9,24 +9,28 @@ use unicode_width::UnicodeWidthStr;
 use crate::Outcome;
 use crate::books::agent::Agent;
 use crate::books::autonomous::Autonomous;
+use crate::books::branch::BranchState;
 use crate::books::errors::{ESCALATED, Errors, PENDING};
+use crate::books::iterative::Task;
 use crate::books::live::Live;
 use crate::books::plural;
 use crate::books::queue::Queue;
 use crate::books::synthesis::{Summary, Synthesis};
 use crate::cli::Project;
 use crate::cli::status::books::is_quiet;
-use crate::cli::status::panels::{looping, phasing};
+use crate::cli::status::loops::{looping, phasing, tasking};
 use crate::cli::status::text::paint;
 use crate::cli::table::{Tone, clean, fit};
 use crate::facts::git;
-use crate::id::FileStem;
+use crate::gather::json;
+use crate::id::{BranchKey, FileStem, TaskSlug};
 use crate::json::Object;
 use crate::process::lines::stdin_is_terminal;
 use crate::process::stdin::{self, Payload};
-use crate::root;
-use crate::store::view::View;
+use crate::store::layout::Doc;
+use crate::store::view::{Read, View};
 use crate::time::{self, Time};
+use crate::{root, store};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -116,12 +120,38 @@ fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
         let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Good };
         (tone, format!("autonomous {}", phasing(&state)))
     }));
+    parts.extend(lives.iter().filter_map(|live| branch_loop(view, live)));
+    parts.extend(lives.iter().filter_map(|live| task(view, live)));
     match (own, records.len()) {
         (Some(_), all @ 2..) => parts.push((Tone::Dim, format!("+{}", plural(all - 1, "session")))),
         (None, all @ 2..) => parts.push((Tone::Dim, plural(all, "session"))),
         _ => {}
     }
     parts
+}
+
+/// `branch loop 3/20`
+fn branch_loop(view: &View, live: &Live) -> Option<Part> {
+    let key = BranchKey::known(live.loop_branch.as_deref()?)?;
+    let state = match view.look_beside(&Doc::Branch(key).name(), json::<BranchState>) {
+        Read::Good(state) => state,
+        Read::None | Read::Bad => return None,
+    };
+    let the_loop = state.running()?;
+    let says = format!("branch loop {}/{}", the_loop.iteration, the_loop.max_iterations);
+    Some((Tone::Good, says))
+}
+
+/// `user-auth 1/3 units`
+fn task(view: &View, live: &Live) -> Option<Part> {
+    let slug = TaskSlug::known(live.loop_task.as_deref()?)?;
+    let doc = Doc::Iterative(slug.clone(), store::layout::Part::State);
+    match view.look_beside(&doc.name(), json::<Task>) {
+        Read::Good(task) if task.is_open() => {
+            Some((Tone::Good, format!("{slug} {}", tasking(&task))))
+        }
+        _ => None,
+    }
 }
 
 /// `2 agents (oldest 3m 10s, 1 quiet)`

@@ -1,5 +1,6 @@
 //! What the views of `status` are made of: the books as they are at one moment.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -12,10 +13,15 @@ use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::current;
 use crate::books::errors::{Errors, PENDING, RECOVERED, Record};
+use crate::books::executions::Executions;
+use crate::books::iterative::Task;
 use crate::books::live::Live;
 use crate::books::metrics::Metrics;
 use crate::books::queue::Queue;
 use crate::books::synthesis::Synthesis;
+use crate::facts::execution::{self, Unfinished};
+use crate::store::iterative::task_of;
+use crate::store::layout::Doc;
 use crate::store::view::{Read, View};
 use crate::time::{self, Time};
 
@@ -40,6 +46,9 @@ pub struct Books {
     pub synthesis: Option<Synthesis>,
     pub autonomous: Option<Autonomous>,
     pub branches: Vec<BranchState>,
+    /// Those that are open, by name.
+    pub tasks: Vec<(String, Task)>,
+    pub executions: Vec<Unfinished>,
     pub metrics: Metrics,
     pub backups: Vec<Kept>,
     pub spooled: usize,
@@ -97,6 +106,8 @@ impl Books {
             synthesis: one(view, "agents/results/synthesis.json", &mut unreadable),
             autonomous: view.autonomous(),
             branches: view.branches(),
+            tasks: open_tasks(view),
+            executions: unfinished(view),
             metrics: view.metrics().unwrap_or_default(),
             backups: view.backups(),
             spooled: view.count("spool"),
@@ -132,6 +143,8 @@ impl Books {
             "work_queue": self.queue,
             "autonomous": self.autonomous,
             "branches": self.branches,
+            "iterative": self.tasks.iter().cloned().collect::<BTreeMap<_, _>>(),
+            "executions": self.executions.iter().map(execution).collect::<Vec<_>>(),
             "synthesis": self.synthesis.as_ref().map(|synthesis| &synthesis.summary),
             "findings": self.synthesis.as_ref().map(|synthesis| &synthesis.findings),
             "earlier": self.metrics.newest(EARLIER),
@@ -140,6 +153,32 @@ impl Books {
             "unreadable": self.unreadable,
         })
     }
+}
+
+fn open_tasks(view: &View) -> Vec<(String, Task)> {
+    let states = view.task_states().unwrap_or_default().into_iter();
+    let open = states.filter_map(|(path, bytes)| {
+        let task: Task = serde_json::from_slice(&bytes.ok()??).ok()?;
+        task.is_open().then_some((task_of(&path)?.as_str().to_owned(), task))
+    });
+    open.collect()
+}
+
+fn unfinished(view: &View) -> Vec<Unfinished> {
+    let known: Executions = view.document(&Doc::Executions.file()).unwrap_or_default();
+    let known = known.executions.iter().rev();
+    known.filter_map(|known| execution::unfinished(Path::new(&known.tasks_path))).collect()
+}
+
+fn execution(found: &Unfinished) -> Value {
+    json!({
+        "tasks_path": found.tasks_path,
+        "slug": found.slug,
+        "status": found.status,
+        "layer": found.layer,
+        "completed": found.completed,
+        "total": found.total,
+    })
 }
 
 pub fn is_quiet(agent: &Agent, after_minutes: u64, now: Time) -> bool {

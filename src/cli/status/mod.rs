@@ -2,6 +2,7 @@
 
 pub mod books;
 mod layout;
+pub mod loops;
 pub mod panels;
 mod picture;
 #[cfg(test)]

@@ -2,13 +2,11 @@
 //! screen, which differ only in how much room they have.
 
 use crate::books::agent::ANSWERED;
-use crate::books::autonomous::Autonomous;
-use crate::books::branch::BranchLoop;
 use crate::books::errors::{ESCALATED, PENDING, Record};
 use crate::books::live::Live;
-use crate::books::queue::Queue;
 use crate::books::{clip, plural};
 use crate::cli::status::books::{Books, EARLIER, is_due};
+use crate::cli::status::loops;
 use crate::cli::table::{Cell, Table, Tone};
 use crate::store::log::Past;
 use crate::time::{self, Time};
@@ -37,9 +35,7 @@ pub fn of(books: &Books, now: Time) -> Vec<Panel> {
     panels.push(agents(books, now));
     panels.push(errors(books, now));
     panels.extend(findings(books));
-    panels.extend(work(books));
-    panels.extend(autonomous(books));
-    panels.extend(branch_loops(books));
+    panels.extend(loops::of(books));
     panels.push(backups(books, now));
     panels.extend(earlier(books));
     panels
@@ -196,95 +192,6 @@ fn findings(books: &Books) -> Option<Panel> {
     })
 }
 
-fn work(books: &Books) -> Option<Panel> {
-    let queue = books.queue.as_ref()?;
-    let open = queue.open();
-    let row = |item: &&crate::books::queue::Item| {
-        vec![
-            Cell::new(severity(&item.priority), &item.priority),
-            Cell::new(Tone::Id, &clip(&item.id, 12)),
-            Cell::new(Tone::Plain, &item.title),
-        ]
-    };
-    let rows = open.iter().map(row).collect();
-    let looping = looping(queue);
-    let (title, says) = match &looping {
-        Some(looping) => ("Loop", format!("{looping}, {} open", open.len())),
-        None => ("Work queue", format!("{} open", open.len())),
-    };
-    let table = Table::new(&[0, 2, 1], rows);
-    Some(Panel { title, says, tone: Tone::Plain, table, spare: 4, brief: 8 })
-}
-
-/// The phases that are over, and the one that goes on.
-fn autonomous(books: &Books) -> Option<Panel> {
-    let state = books.autonomous.as_ref()?;
-    let done = state.phases_completed.join(", ");
-    let mut rows =
-        vec![vec![Cell::new(Tone::Strong, "feature"), Cell::new(Tone::Plain, &state.feature)]];
-    if !done.is_empty() {
-        rows.push(vec![Cell::new(Tone::Dim, "done"), Cell::new(Tone::Plain, &done)]);
-    }
-    if let Some(last) = state.errors.last() {
-        rows.push(vec![Cell::new(Tone::Warn, "error"), Cell::new(Tone::Plain, &last.message)]);
-    }
-    let says = phasing(state);
-    let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Plain };
-    let table = Table::new(&[0, 1], rows);
-    Some(Panel { title: "Autonomous loop", says, tone, table, spare: 4, brief: 3 })
-}
-
-/// `work 12/50`, with the verdict if there is one, or that a person is waited for.
-pub fn phasing(state: &Autonomous) -> String {
-    let phase = clip(&state.phase, 24);
-    let (now, most) = (state.global_iteration, state.max_iterations);
-    match &state.verdict {
-        Some(verdict) => format!("{phase} {now}/{most} ended: {}", clip(verdict, 24)),
-        None if state.awaiting_approval => format!("{phase} {now}/{most} awaits your approval"),
-        None => format!("{phase} {now}/{most}"),
-    }
-}
-
-/// The loops of branches, those that run first.
-fn branch_loops(books: &Books) -> Option<Panel> {
-    let mut loops: Vec<_> = books
-        .branches
-        .iter()
-        .filter_map(|state| Some((state.branch.as_str(), state.the_loop.as_ref()?)))
-        .collect();
-    if loops.is_empty() {
-        return None;
-    }
-    loops.sort_by_key(|(_, the_loop)| !the_loop.is_running());
-    let running = loops.iter().filter(|(_, the_loop)| the_loop.is_running()).count();
-    let row = |(branch, the_loop): &(&str, &BranchLoop)| {
-        let ended = the_loop.verdict.as_deref().map(|verdict| format!("ended: {verdict}"));
-        vec![
-            Cell::new(Tone::Good, &clip(branch, 24)),
-            Cell::new(Tone::Plain, &format!("{}/{}", the_loop.iteration, the_loop.max_iterations)),
-            Cell::new(Tone::Dim, &ended.unwrap_or_else(|| "running".into())),
-            Cell::new(Tone::Plain, &the_loop.prompt),
-        ]
-    };
-    let rows = loops.iter().map(row).collect();
-    let says = format!("{running} running");
-    let table = Table::new(&[0, 0, 0, 1], rows);
-    Some(Panel { title: "Branch loops", says, tone: Tone::Plain, table, spare: 5, brief: 4 })
-}
-
-/// `3/50 BUILDING`, with the verdict if there is one; `None` if no loop is behind the queue.
-pub fn looping(queue: &Queue) -> Option<String> {
-    if queue.status == "none" {
-        return None;
-    }
-    let most = queue.max_iterations;
-    let most = most.map(|most| format!("/{most}")).unwrap_or_default();
-    let verdict = queue.verdict.as_deref();
-    let status = clip(verdict.unwrap_or(&queue.status), 24);
-    let ended = if verdict.is_some() { "ended: " } else { "" };
-    Some(format!("{}{most} {ended}{status}", queue.iteration))
-}
-
 fn backups(books: &Books, now: Time) -> Panel {
     let rows = books.backups.iter().rev().map(|kept| {
         let age = stamped(&kept.file).map(|at| format!("{} ago", since(&time::spell(at), now)));
@@ -360,7 +267,7 @@ fn retry(record: &Record, when: &str) -> String {
     format!("retry {} of {} {when}", record.retry_count, record.max_retries)
 }
 
-fn severity(name: &str) -> Tone {
+pub fn severity(name: &str) -> Tone {
     match name {
         "S0" => Tone::Bad,
         "S1" => Tone::Warn,
@@ -398,18 +305,6 @@ mod tests {
         assert_eq!(short("9f99b61b-a627", &["9f99b61b-a627", "9f99b61b-b"]), "9f99b61b-a");
         assert_eq!(short("a1", &["a1", "a12"]), "a1");
         assert_eq!(short("abcdefghi", &["abcdefghi", "abcdefghij"]), "abcdefghi");
-    }
-
-    #[test]
-    fn a_loop_says_how_far_it_is() {
-        let mut queue = Queue { iteration: 3, ..Queue::default() };
-        assert_eq!(looping(&queue), None);
-        queue.status = "BUILDING".into();
-        assert_eq!(looping(&queue).as_deref(), Some("3 BUILDING"));
-        queue.max_iterations = Some(50);
-        assert_eq!(looping(&queue).as_deref(), Some("3/50 BUILDING"));
-        queue.verdict = Some("complete".into());
-        assert_eq!(looping(&queue).as_deref(), Some("3/50 ended: complete"));
     }
 
     #[test]
