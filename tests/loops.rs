@@ -461,3 +461,33 @@ fn an_item_counts_where_it_was_done() {
         .collect();
     assert_eq!(counts, [(json!(2), json!(1)), (json!(0), json!(1))]);
 }
+
+#[test]
+fn every_command_of_a_loop_speaks_json() {
+    let scratch = Scratch::new();
+    let json = |args: &[&str]| -> Value {
+        let text = good(scratch.run(&[args, &["--json"]].concat(), b""));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}: {text}"))
+    };
+    let started = json(&["loop", "start", "Add login", "--gate", "test"]);
+    assert!(started["said"].as_str().unwrap().starts_with("Started: "), "{started}");
+    assert_eq!(
+        (&started["running"], &started["loop"]["task"]),
+        (&json!(true), &json!("Add login"))
+    );
+    assert_eq!(
+        json(&["queue", "add", "--priority", "S1", "--title", "A"])["open"][0]["title"],
+        "A"
+    );
+    assert_eq!(json(&["queue", "done", "1"])["open"], json!([]));
+    assert_eq!(json(&["gate", "test", "pass"])["gates"]["test"]["status"], "pass");
+    assert_eq!(json(&["loop", "phase", "TEST"])["loop"]["phase"], "TEST");
+    assert_eq!(json(&["loop", "cancel"])["loop"]["verdict"], "cancelled");
+    assert_eq!(json(&["loop", "resume"])["running"], true);
+    let branch = json(&["branch", "loop", "start", "Go", "--max", "3"]);
+    assert_eq!(branch["loop"]["maxIterations"], 3);
+    assert_eq!(json(&["branch", "loop", "cancel"])["loop"]["verdict"], "cancelled");
+    let feature = json(&["autonomous", "start", "Add login"]);
+    assert_eq!(feature["loop"]["phase"], "brainstorm");
+    assert_eq!(json(&["autonomous", "cancel"])["running"], false);
+}

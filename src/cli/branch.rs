@@ -49,6 +49,9 @@ enum What {
         after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN' --max 20\n  hookkeeper branch loop cancel"
     )]
     Loop {
+        /// Print one JSON object: what was done, and where it stands now
+        #[arg(long, global = true)]
+        json: bool,
         #[command(subcommand)]
         what: looping::Step,
     },
@@ -61,6 +64,6 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Show { json } => show::run(project, named, of, *json),
         What::Plan { json } => show::plan(project, named, *json),
         What::Handoff(handoff) => handoff::run(project, handoff, named, of),
-        What::Loop { what } => looping::run(project, what, named, session),
+        What::Loop { what, json } => looping::run(project, what, named, session, *json),
     }
 }

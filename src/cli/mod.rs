@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Parser;
 use clap::error::ErrorKind;
+use serde_json::Value;
 
 use command::Command;
 
@@ -115,6 +116,17 @@ pub fn run(process: &Process) -> Outcome {
 /// A document or a list, as JSON that people can read too.
 fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
     Ok(Outcome::said(serde_json::to_string_pretty(value)?))
+}
+
+/// What a command did, and where things stand after it.
+fn said_with(done: Outcome, stands: Value) -> anyhow::Result<Outcome> {
+    let mut all = serde_json::Map::new();
+    all.insert("said".into(), done.stdout.unwrap_or_default().into());
+    match stands {
+        Value::Object(fields) => all.extend(fields),
+        other => all.extend([("now".to_owned(), other)]),
+    }
+    Ok(Outcome { stdout: Some(serde_json::to_string_pretty(&all)?), ..done })
 }
 
 /// The one of these that is meant: itself, or the only one that begins so, with or without the

@@ -24,7 +24,7 @@ enum What {
     Agents,
     /// Classified errors and their counts
     Errors,
-    /// All books of this project
+    /// All books in .claude/state; branches, tasks and the autonomous loop stay
     All,
 }
 

@@ -7,8 +7,8 @@ mod status;
 
 use anyhow::bail;
 
-use super::Project;
 use super::work::{Who, the_session};
+use super::{Project, said_with};
 use crate::Outcome;
 use crate::books::autonomous::Autonomous;
 use crate::books::clip;
@@ -22,6 +22,9 @@ use change::{Order, change};
 pub struct Arguments {
     #[command(flatten)]
     who: Who,
+    /// Print one JSON object: what was done, and where it stands now
+    #[arg(long, global = true)]
+    json: bool,
     #[command(subcommand)]
     what: What,
 }
@@ -35,11 +38,7 @@ enum What {
     Start(start::Arguments),
     /// Where it stands, which phases are proven, what it has cost
     #[command(after_help = "Example:\n  hookkeeper autonomous status --json")]
-    Status {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    Status,
     /// End the present phase with its receipt and a checkpoint
     #[command(
         after_help = "Examples:\n  hookkeeper autonomous advance --summary 'Plan with 5 steps' --artifact docs/plan.md\n  hookkeeper autonomous advance --summary 'One P1: tokens never expire' --findings 1"
@@ -82,12 +81,20 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if let What::Status = options.what {
+        return status::run(project, options.json);
+    }
+    let done = step(project, options)?;
+    if options.json { said_with(done, status::stands(project)?) } else { Ok(done) }
+}
+
+fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let now = project.process.now();
     let session = options.who.id(project.process);
     let redact = project.redactor()?;
     match &options.what {
         What::Start(options) => start::run(project, options, session),
-        What::Status { json } => status::run(project, *json),
+        What::Status => status::run(project, false),
         What::Advance(options) => advance::run(project, options, session.as_deref()),
         What::Approve => approval(project),
         What::Checkpoint { summary, failed, progress_file } => {

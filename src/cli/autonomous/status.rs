@@ -1,6 +1,6 @@
 //! `hookkeeper autonomous status`
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::change::read;
 use crate::Outcome;
@@ -25,29 +25,33 @@ struct Standing {
     fault: Option<String>,
 }
 
+/// The same for programs.
+pub fn stands(project: &Project) -> anyhow::Result<Value> {
+    let Some(state) = read(project)? else { return Ok(json!({"loop": null})) };
+    let phases: Vec<_> = standings(project, &state)?
+        .iter()
+        .map(|standing| {
+            json!({"phase": standing.phase.name(), "state": standing.state,
+                   "receipt": standing.receipt, "fault": standing.fault})
+        })
+        .collect();
+    let spent = spent(project, &state)?;
+    Ok(json!({
+        "running": state.is_running(), "loop": state, "phases": phases, "spent_usd": spent
+    }))
+}
+
 pub fn run(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
+    if as_json {
+        return said_json(&stands(project)?);
+    }
     let Some(state) = read(project)? else {
-        return match as_json {
-            true => said_json(&json!({"loop": null})),
-            false => Ok(Outcome::said(
-                "No autonomous loop. Start one: hookkeeper autonomous start FEATURE",
-            )),
-        };
+        return Ok(Outcome::said(
+            "No autonomous loop. Start one: hookkeeper autonomous start FEATURE",
+        ));
     };
     let standings = standings(project, &state)?;
     let spent = spent(project, &state)?;
-    if as_json {
-        let phases: Vec<_> = standings
-            .iter()
-            .map(|standing| {
-                json!({"phase": standing.phase.name(), "state": standing.state,
-                       "receipt": standing.receipt, "fault": standing.fault})
-            })
-            .collect();
-        return said_json(&json!({
-            "running": state.is_running(), "loop": state, "phases": phases, "spent_usd": spent
-        }));
-    }
     let owner = state.session_id.as_deref().unwrap_or("nobody yet");
     let mut out = vec![format!("{}, driven by {owner}", words::title(&state))];
     if let Some(verdict) = &state.verdict {

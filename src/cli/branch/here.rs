@@ -140,7 +140,7 @@ pub fn change(
     named: Option<&str>,
     session: Option<&str>,
     work: impl FnOnce(&mut Here) -> anyhow::Result<Outcome>,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<(Outcome, BranchState)> {
     let root = project.root()?;
     project.change(|store| {
         let mut snapshot = Snapshot::default();
@@ -176,7 +176,7 @@ pub fn change(
             desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
         }
         store.commit(&plan.changes)?;
-        Ok(done)
+        Ok((done, state))
     })
 }
 

@@ -3,11 +3,11 @@
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::here::{change, look};
+use super::here::{Here, change, look};
 use crate::Outcome;
-use crate::books::branch::BranchLoop;
+use crate::books::branch::{BranchLoop, BranchState};
 use crate::cli::work::{driver, the_session};
-use crate::cli::{Project, said_json};
+use crate::cli::{Project, said_json, said_with};
 use crate::loops::Verdict;
 use crate::loops::branch::{MAX_ITERATIONS, PROMISE};
 use crate::loops::governor::Loop as _;
@@ -34,11 +34,7 @@ pub enum Step {
     },
     /// Where it stands
     #[command(after_help = "Example:\n  hookkeeper branch loop status --json")]
-    Status {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    Status,
     /// Make a session drive it
     #[command(after_help = "Example:\n  hookkeeper branch loop adopt --session 0f3e8a2c-…")]
     Adopt,
@@ -59,7 +55,22 @@ pub fn run(
     what: &Step,
     named: Option<&str>,
     session: Option<String>,
+    as_json: bool,
 ) -> anyhow::Result<Outcome> {
+    let (done, state) = step(project, what, named, session)?;
+    if !as_json {
+        return Ok(done);
+    }
+    let stands = json!({"branch": state.branch, "loop": state.the_loop});
+    if let Step::Status = what { said_json(&stands) } else { said_with(done, stands) }
+}
+
+fn step(
+    project: &Project,
+    what: &Step,
+    named: Option<&str>,
+    session: Option<String>,
+) -> anyhow::Result<(Outcome, BranchState)> {
     let now = project.process.now();
     match what {
         Step::Start { prompt, max, max_minutes, promise } => {
@@ -100,7 +111,10 @@ pub fn run(
                 )))
             })
         }
-        Step::Status { json } => status(project, named, session.as_deref(), *json),
+        Step::Status => {
+            let here = look(project, named, session.as_deref())?;
+            Ok((status(&here)?, here.state))
+        }
         Step::Adopt => change(project, named, session.as_deref(), |here| {
             here.must_run()?;
             let id = the_session(session.clone(), &here.snapshot)?;
@@ -156,16 +170,7 @@ fn reopen(the_loop: &mut BranchLoop, max: Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn status(
-    project: &Project,
-    named: Option<&str>,
-    session: Option<&str>,
-    as_json: bool,
-) -> anyhow::Result<Outcome> {
-    let here = look(project, named, session)?;
-    if as_json {
-        return said_json(&json!({"branch": here.state.branch, "loop": here.state.the_loop}));
-    }
+fn status(here: &Here) -> anyhow::Result<Outcome> {
     let Some(the_loop) = &here.state.the_loop else {
         return Ok(Outcome::said(format!("Branch {} has no loop.", here.state.branch)));
     };

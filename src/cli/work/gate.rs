@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use serde_json::json;
 
-use super::{Who, change};
+use super::{Who, change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Gate;
-use crate::cli::Project;
+use crate::cli::{Project, said_with};
 use crate::loops::render::label;
 use crate::process::child;
 use crate::time;
@@ -30,6 +31,9 @@ pub struct Arguments {
     /// A word about it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     note: Option<String>,
+    /// Print one JSON object: what was recorded, and all gates (not with `run`, whose output is the command's)
+    #[arg(long, conflicts_with = "command")]
+    json: bool,
     /// What to run, after `--`
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -53,7 +57,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let gate = Gate { status: options.status.clone(), ..given(project, options)? };
     record(project, &options.name, gate)?;
-    Ok(Outcome::said(format!("{}: {}", label(&options.name), options.status)))
+    let done = Outcome::said(format!("{}: {}", label(&options.name), options.status));
+    match options.json {
+        true => said_with(done, json!({"gates": read(project)?.gate_results})),
+        false => Ok(done),
+    }
 }
 
 /// Runs the command where it was called, its output passed through, and gives its exit code back.

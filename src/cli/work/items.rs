@@ -1,18 +1,22 @@
 //! `hookkeeper queue`
 
 use anyhow::{Context as _, bail};
+use serde_json::json;
 
 use super::{Who, change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Item;
 use crate::cli::table::{self, row};
-use crate::cli::{Project, one_of, said_json};
+use crate::cli::{Project, one_of, said_json, said_with};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     who: Who,
+    /// Print JSON: what was done, and the open items; of `list` the items
+    #[arg(long, global = true)]
+    json: bool,
     #[command(subcommand)]
     what: What,
 }
@@ -52,13 +56,20 @@ enum What {
         /// Those that are done, too
         #[arg(long)]
         all: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
     },
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let done = step(project, options)?;
+    match options.what {
+        What::Add { .. } | What::Start { .. } | What::Done { .. } if options.json => {
+            said_with(done, json!({"open": read(project)?.open()}))
+        }
+        _ => Ok(done),
+    }
+}
+
+fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     match &options.what {
         What::Add { priority, title, description } => {
             let priority = priority.to_uppercase();
@@ -84,12 +95,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         What::Start { id } => mark(project, id, "in_progress", None),
         What::Done { id } => mark(project, id, "done", options.who.id(project.process)),
-        What::List { all, json } => {
+        What::List { all } => {
             let queue = read(project)?;
             let mut items: Vec<&Item> =
                 queue.items.iter().filter(|item| *all || item.is_open()).collect();
             items.sort_by(|a, b| a.priority.cmp(&b.priority));
-            if *json {
+            if options.json {
                 return said_json(&items);
             }
             let rows: Vec<_> = items

@@ -1,7 +1,7 @@
 //! `hookkeeper loop`
 
 use anyhow::{Context as _, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Who, absence, change, driver, must_act_for, must_be_free, read, take_over, the_session,
@@ -9,7 +9,7 @@ use super::{
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Queue;
-use crate::cli::{Project, said_json};
+use crate::cli::{Project, said_json, said_with};
 use crate::hooks::drive::Name;
 use crate::loops::queue::{MAX_ITERATIONS, PHASES, end, end_iteration, reason, start, title};
 use crate::loops::{Say, Verdict, render};
@@ -19,6 +19,9 @@ use crate::time;
 pub struct Arguments {
     #[command(flatten)]
     who: Who,
+    /// Print one JSON object: what was done, and where it stands now
+    #[arg(long, global = true)]
+    json: bool,
     #[command(subcommand)]
     what: What,
 }
@@ -47,11 +50,7 @@ enum What {
     },
     /// Where the loop stands
     #[command(after_help = "Example:\n  hookkeeper loop status --json")]
-    Status {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    Status,
     /// Say which phase the loop is in
     #[command(after_help = "Example:\n  hookkeeper loop phase BUILD")]
     Phase {
@@ -77,6 +76,14 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if let What::Status = options.what {
+        return status(&read(project)?, options.json);
+    }
+    let done = step(project, options)?;
+    if options.json { said_with(done, stands(&read(project)?)) } else { Ok(done) }
+}
+
+fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let now = project.process.now();
     let session = options.who.id(project.process);
     match &options.what {
@@ -114,7 +121,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 )))
             })
         }
-        What::Status { json } => status(&read(project)?, *json),
+        What::Status => status(&read(project)?, false),
         What::Phase { name } => change(project, |queue, _| {
             must_run(queue, session.as_deref())?;
             let phase = PHASES.iter().find(|(phase, _)| phase.eq_ignore_ascii_case(name));
@@ -200,10 +207,13 @@ fn resume(queue: &mut Queue, most: Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn stands(queue: &Queue) -> Value {
+    json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing()})
+}
+
 fn status(queue: &Queue, as_json: bool) -> anyhow::Result<Outcome> {
     if as_json {
-        let value = json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing()});
-        return said_json(&value);
+        return said_json(&stands(queue));
     }
     if queue.status == "none" {
         return Ok(Outcome::said("No loop. Start one: hookkeeper loop start TASK"));
