@@ -3,10 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::books::clip;
 use crate::event::Kind;
 
 /// The client takes 10,000 UTF-16 units a string and spills the rest to a file.
 const LONGEST: usize = 9_000;
+const LONGEST_RING: usize = 160;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
@@ -16,11 +18,19 @@ pub struct Reply {
     pub message: Option<String>,
     /// The turn goes on: what the model has to do. Only a Stop can say that.
     pub block: Option<String>,
+    /// The terminal rings and shows this, if the user wants that.
+    pub ring: Option<String>,
 }
 
 impl Reply {
     pub fn tell_user(&mut self, text: &str) {
         add(&mut self.message, text);
+    }
+
+    /// What a user who looks elsewhere should see: a bell, and a notification where the terminal has
+    /// them (OSC 9; the client lets through nothing but these).
+    pub fn ring(&mut self, text: &str) {
+        self.ring = Some(format!("\x07\x1b]9;{}\x07", clip(text, LONGEST_RING)));
     }
 
     pub fn tell_model(&mut self, text: &str) {
@@ -40,6 +50,9 @@ impl Reply {
                 }
                 if let Some(message) = &self.message {
                     fields.insert("systemMessage".into(), cut(message).into());
+                }
+                if let Some(ring) = &self.ring {
+                    fields.insert("terminalSequence".into(), ring.as_str().into());
                 }
                 if let Some(context) = &self.context {
                     let output =
@@ -104,8 +117,12 @@ mod tests {
 
     #[test]
     fn events_say_only_what_they_may() {
-        let reply =
-            Reply { context: Some("c".into()), message: Some("m".into()), block: Some("b".into()) };
+        let reply = Reply {
+            context: Some("c".into()),
+            message: Some("m".into()),
+            block: Some("b".into()),
+            ring: None,
+        };
         for kind in [Kind::SessionEnd, Kind::PostCompact, Kind::StopFailure] {
             assert_eq!(reply.render(kind), None);
         }

@@ -491,3 +491,20 @@ fn every_command_of_a_loop_speaks_json() {
     assert_eq!(feature["loop"]["phase"], "brainstorm");
     assert_eq!(json(&["autonomous", "cancel"])["running"], false);
 }
+
+#[test]
+fn a_verdict_rings_if_it_is_asked_for() {
+    for (settings, rings) in [("{}", false), ("{\"notify\": true}", true)] {
+        let scratch = shop();
+        fs::write(scratch.root().join(".claude/hookkeeper.json"), settings).unwrap();
+        good(scratch.run(&["loop", "start", "Add login", "--max-iterations", "1"], b""));
+        let reply = stop(&scratch, true);
+        assert!(reply["systemMessage"].as_str().unwrap().contains("capped"), "{reply}");
+        let ring = reply.get("terminalSequence").map(|ring| ring.as_str().unwrap());
+        assert_eq!(ring.is_some(), rings, "{reply}");
+        let shown = ring.is_none_or(|ring| {
+            ring.starts_with("\u{7}\u{1b}]9;HookKeeper: ") && ring.ends_with('\u{7}')
+        });
+        assert!(shown, "{ring:?}");
+    }
+}

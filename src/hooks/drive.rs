@@ -175,6 +175,9 @@ pub fn at_stop(
             live.blocks = 0;
             plan.outcome = outcome;
             if let Some(tell) = tell {
+                if context.settings.notify {
+                    plan.reply.ring(&tell);
+                }
                 plan.reply.tell_user(&tell);
             }
         }

@@ -88,7 +88,11 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     plan.reply.context = advice(&record, &queued, context);
     // Once is enough; the same failure again changes nothing for the user.
     if record.status == ESCALATED && !was_escalated {
-        plan.reply.tell_user(&escalation(&record));
+        let words = escalation(&record);
+        if context.settings.notify {
+            plan.reply.ring(&words);
+        }
+        plan.reply.tell_user(&words);
     }
     plan
 }
