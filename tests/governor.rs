@@ -8,9 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/dice.rs"]
+mod dice;
+
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use dice::Dice;
 use hookkeeper::books::autonomous::{Autonomous, Receipt};
 use hookkeeper::books::branch::BranchLoop;
 use hookkeeper::books::queue::{Item, Queue};
@@ -21,18 +25,6 @@ use hookkeeper::loops::branch::Driven;
 use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};
 use hookkeeper::loops::queue::{QueueLoop, start};
 use hookkeeper::time;
-
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-}
 
 struct Stand {
     iteration: u64,

@@ -7,6 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "support/dice.rs"]
+mod dice;
+
+use dice::Dice;
 use hookkeeper::books::iterative::book::Book;
 use hookkeeper::books::iterative::brief::{self, Brief};
 use hookkeeper::books::iterative::lifecycle::Status;
@@ -21,22 +25,6 @@ use hookkeeper::loops::iterative::advance::{self, go_on};
 use hookkeeper::loops::iterative::signal::Said;
 use hookkeeper::plan::{Change, Plan};
 use hookkeeper::time;
-
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.roll(of.len() as u64) as usize]
-    }
-}
 
 /// The files of a task, as the store would hold them.
 struct Files {
