@@ -43,6 +43,9 @@ pub struct Agent {
     /// The folder of the branch that it was started on: its entry is in the `agents.json` there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// How often it was taken up again after it had ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub run: u64,
     /// How often a person nudged it.
     #[serde(skip_serializing_if = "is_zero")]
     pub nudge_count: u64,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Extra;
 use super::agent::Agent;
+use super::{Extra, is_zero};
 #[cfg(test)]
 use crate::schema::fields;
 use crate::time;
@@ -44,6 +44,9 @@ pub struct AgentResult {
     /// The folder of the branch that it was started on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// Which run of the agent this is the result of; 0 is the first one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub run: u64,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -97,6 +100,7 @@ impl AgentResult {
             tool_use_id: agent.tool_use_id,
             background: agent.background,
             branch: agent.branch,
+            run: agent.run,
             ..Self::default()
         }
     }

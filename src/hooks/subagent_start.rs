@@ -80,6 +80,7 @@ pub fn agent(
             .and_then(|call| call.background)
             .or_else(|| earlier.and_then(|was| was.background)),
         last_seen: context.spelled(),
+        run: earlier.map_or(0, |was| was.run + 1),
         id,
         ..Agent::default()
     }

@@ -113,8 +113,8 @@ pub fn runs(event: &Event, agent_id: &str, snapshot: &Snapshot) -> bool {
 /// The result that an agent's present run has already left.
 pub fn result_of_this_run<'a>(agent: &Agent, snapshot: &'a Snapshot) -> Option<&'a AgentResult> {
     let result = snapshot.results.get(&agent.id)?;
-    let own = result.session_id == agent.session_id && result.completed >= agent.started;
-    own.then_some(result)
+    let own = result.session_id == agent.session_id && result.run == agent.run;
+    (own && result.completed >= agent.started).then_some(result)
 }
 
 /// Takes back the entry of an agent whose end was about to be written down, and was not.
