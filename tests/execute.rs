@@ -77,9 +77,11 @@ fn fifteen_tasks_in_three_layers() {
                 );
                 plan.git_in(&plan.worktree(id), &["reset", "-q", "--hard", "trunk"]);
             }
-            plan.work(id, &format!("{id}.txt"), &format!("{id} {}\n", task["attempt"]));
             if fail.is_some() {
                 fs::write(plan.worktree(id).join("broken"), "").unwrap();
+            }
+            plan.work(id, &format!("{id}.txt"), &format!("{id} {}\n", task["attempt"]));
+            if fail.is_some() {
                 let run = plan.run("verify", &[id]);
                 assert_eq!(run.code, Some(1));
                 assert!(
@@ -290,6 +292,7 @@ fn what_was_not_verified_is_not_merged() {
     plan.good("verify", &["L1-001"]);
     plan.good("merge", &[]);
     // Nothing committed is nothing to merge.
+    fs::write(plan.root().join(".git/info/exclude"), "L1-002.txt\n.worktrees\n").unwrap();
     plan.good("start", &["L1-002"]);
     fs::write(plan.worktree("L1-002").join("L1-002.txt"), "x").unwrap();
     assert!(plan.good("verify", &["L1-002"]).contains("Nothing is committed"));
@@ -324,7 +327,10 @@ fn resets_keep_a_copy_and_every_commit() {
     plan.verified("L1-001");
     let commit = plan.git(&["rev-parse", "worktree-L1-001"]);
     fs::write(plan.worktree("L1-001").join("README"), "unsaved").unwrap();
-    refused(&plan.run("reset-task", &["L1-001"]), "changes that are not committed (README)");
+    refused(
+        &plan.run("reset-task", &["L1-001"]),
+        "1 change in its worktree is not committed (README)",
+    );
     let text = plan.good("reset-task", &["L1-001", "--force"]);
     assert!(text.contains("refs/hookkeeper/reset/L1-001/"), "{text}");
     plan.git(&["cat-file", "-e", &commit]);

@@ -259,7 +259,8 @@ fn without_resume_the_next_command_takes_over() {
 
 #[test]
 fn a_verification_whose_command_kills_it() {
-    let plan = Plan::new(&[("a", "1-x", &[], "test -e done || { touch done; kill -9 $PPID; }")]);
+    let plan =
+        Plan::new(&[("a", "1-x", &[], "test -e ../done || { touch ../done; kill -9 $PPID; }")]);
     plan.init(&[]);
     plan.good("start", &["a"]);
     plan.work("a", "a.txt", "a");

@@ -189,7 +189,7 @@ impl Execution {
         let last = self.merge_queue.iter().map(|queued| queued.priority).max().unwrap_or(0);
         self.merge_queue.push(Queued {
             task_id: id.to_owned(),
-            priority: last + 1,
+            priority: last.saturating_add(1),
             ..Queued::default()
         });
     }

@@ -89,10 +89,42 @@ impl Known {
             session_id: session_id.to_owned(),
             ..Seen::default()
         };
-        if self.agents.get(task) == Some(&seen) || self.agents.len() >= AGENTS {
+        if self.agents.get(task) == Some(&seen) {
+            return false;
+        }
+        if !self.agents.contains_key(task) && self.agents.len() >= AGENTS && !self.forget_one() {
             return false;
         }
         self.agents.insert(task.to_owned(), seen);
         true
+    }
+
+    /// Makes room by the agent that stopped first.
+    fn forget_one(&mut self) -> bool {
+        let stopped =
+            self.agents.iter().filter_map(|(task, seen)| Some((seen.stopped.as_ref()?, task)));
+        let first = stopped.min().map(|(_, task)| task.clone());
+        first.is_some_and(|task| self.agents.remove(&task).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_always_room_for_who_works_now() {
+        let mut known = Known::default();
+        for n in 0..AGENTS {
+            assert!(known.see(&format!("t{n}"), "a", "s"));
+        }
+        assert!(!known.see("new", "a", "s"), "all of them work");
+        assert!(known.see("t0", "b", "s"), "another agent at the same task");
+        for (task, at) in [("t7", "2026-01-29T10:30:00Z"), ("t5", "2026-01-29T10:20:00Z")] {
+            known.agents.get_mut(task).unwrap().stopped = Some(at.into());
+        }
+        assert!(known.see("new", "a", "s"));
+        assert!(!known.agents.contains_key("t5") && known.agents.contains_key("t7"));
+        assert_eq!(known.agents.len(), AGENTS);
     }
 }

@@ -134,3 +134,41 @@ pub enum Command {
         event: Option<String>,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    /// The plugin's commands tell the model to run ours: each of them must exist.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test reads what the plugin brings")]
+    fn the_plugins_commands_run_what_there_is() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("commands");
+        let mut known = crate::cli::Arguments::command();
+        known.build();
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            assert!(text.starts_with("---\ndescription: "), "{name} says what it does");
+            assert!(text.contains("\nallowed-tools: Bash(hookkeeper "), "{name} may run us");
+            for after in text.split("hookkeeper ").skip(1) {
+                let mut at = &known;
+                for word in after.split(|c: char| !c.is_ascii_lowercase() && c != '-') {
+                    match at.find_subcommand(word) {
+                        Some(below) => at = below,
+                        None => break,
+                    }
+                }
+                let whole = at.get_subcommands().next().is_none();
+                let any = after.split_whitespace().next().is_some_and(|word| word.contains(":*"));
+                assert!(whole || any, "{name}: `hookkeeper {}`", after.lines().next().unwrap());
+            }
+            names.push(name);
+        }
+        for name in ["autonomous", "execute", "loop", "status"] {
+            assert!(names.iter().any(|have| have == name), "there is no commands/{name}.md");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::xml::{self, Element};
+use super::xml::{self, Content, Element};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -87,12 +87,16 @@ fn items(section: &Element) -> Vec<String> {
 
 /// `Run: CMD` lines and `<command>` elements are executed, all else is for the agent.
 fn verification(section: &Element, brief: &mut Brief) {
-    for element in section.elements() {
-        let text = element.text();
-        if element.name == "command" {
-            brief.run.extend((!text.is_empty()).then_some(text));
-            continue;
-        }
+    for content in &section.content {
+        let text = match content {
+            Content::Element(element) if element.name == "command" => {
+                let text = element.text();
+                brief.run.extend((!text.is_empty()).then_some(text));
+                continue;
+            }
+            Content::Element(element) => element.text(),
+            Content::Text(text) => text.clone(),
+        };
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             match line.strip_prefix("Run:").map(str::trim) {
                 Some("") => {}
@@ -139,6 +143,16 @@ mod tests {
         assert_eq!(brief.run, ["pytest -v", "grep -c x y", "make lint"]);
         assert_eq!(brief.check, ["Verify: the token expires", "Check: no secrets"]);
         assert_eq!(brief.more["context"], "FastAPI");
+    }
+
+    #[test]
+    fn commands_without_a_step_count_too() {
+        let text = "<task><verification>Run: exit 1\n Check: it is fast\n<step>Run: b</step>Run: c</verification></task>";
+        let brief = read(text.as_bytes()).unwrap();
+        assert_eq!(
+            (brief.run, brief.check),
+            (vec!["exit 1".into(), "b".into(), "c".into()], vec!["Check: it is fast".into()])
+        );
     }
 
     #[test]

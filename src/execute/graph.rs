@@ -61,8 +61,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
 }
 
 fn later(needed: &Planned, task: &Planned) -> bool {
-    let order = |task: &Planned| task.layer.as_deref().map(|layer| layer_order(layer).0);
-    order(needed) > order(task) && needed.layer != task.layer
+    needed.layer.as_deref().map(layer_order) > task.layer.as_deref().map(layer_order)
 }
 
 /// A way round in a circle, if there is one.
@@ -136,6 +135,13 @@ mod tests {
                 .is_empty()
         );
         assert_eq!(problems(&plan(&[("a", "1-x", &["a"])])), ["tasks need each other: a → a"]);
+        // Layers of the same number, or without one, run in the order of their names.
+        for layers in [["alpha", "beta"], ["1-alpha", "1-beta"]] {
+            let bad = plan(&[("a", layers[0], &["b"]), ("b", layers[1], &[])]);
+            assert_eq!(problems(&bad).len(), 1, "{layers:?}");
+            let good = plan(&[("a", layers[0], &[]), ("b", layers[1], &["a"])]);
+            assert_eq!(problems(&good).len(), 0, "{layers:?}");
+        }
     }
 
     #[test]

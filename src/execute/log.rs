@@ -12,11 +12,12 @@ pub struct Entry<'a> {
     pub parents: Vec<&'a str>,
     pub at: &'a str,
     pub ids: Vec<&'a str>,
+    /// Where the execution began that made it, if it says.
+    pub begun: &'a str,
     pub subject: &'a str,
 }
 
-pub const LOG_FORMAT: &str =
-    "--format=%H%x1f%P%x1f%ct%x1f%(trailers:key=Task-Id,valueonly,separator=%x1d)%x1f%s%x1e";
+pub const LOG_FORMAT: &str = "--format=%H%x1f%P%x1f%ct%x1f%(trailers:key=Task-Id,valueonly,separator=%x1d)%x1f%(trailers:key=Task-Base,valueonly,separator=%x1d)%x1f%s%x1e";
 
 pub fn entries(log: &str) -> impl Iterator<Item = Entry<'_>> {
     log.split('\u{1e}').filter_map(|record| {
@@ -31,6 +32,7 @@ pub fn entries(log: &str) -> impl Iterator<Item = Entry<'_>> {
                 .map(str::trim)
                 .filter(|id| !id.is_empty())
                 .collect(),
+            begun: fields.next()?.trim(),
             subject: fields.next()?,
         })
     })
@@ -52,7 +54,10 @@ pub fn merged(state: &Execution, log: &str) -> Vec<Merged> {
         if own == Some(entry.commit) {
             own = entry.parents.first().copied();
             let by_name = (entry.parents.len() > 1).then(|| merged_branch(entry.subject)).flatten();
-            let ids = entry.ids.iter().copied().chain(by_name);
+            // Another execution's task may have the same id. Older merges do not say whose they are.
+            let begun = state.base_commit.as_deref().unwrap_or_default();
+            let is_own = begun.is_empty() || entry.begun.is_empty() || entry.begun == begun;
+            let ids = entry.ids.iter().filter(|_| is_own).copied().chain(by_name);
             found.extend(ids.filter(|id| state.tasks.contains_key(*id)).map(merged));
         }
     }
@@ -88,17 +93,20 @@ mod tests {
         for id in ["a", "b", "c", "d"] {
             s.tasks.insert(id.into(), Task::default());
         }
-        let record = |fields: [&str; 5]| fields.join("\u{1f}") + "\u{1e}\n";
+        s.base_commit = Some("here".into());
+        let record = |fields: [&str; 6]| fields.join("\u{1f}") + "\u{1e}\n";
         let log = [
-            record(["m3", "m2 x3", "1000", "b", "Merge task b"]),
-            record(["x3", "m2", "990", "d", "a commit that came with b"]),
-            record(["m2", "m1", "900", "zz", "of another execution"]),
-            record(["m1", "m0 x1", "800", "", "Merge branch 'worktree-a'"]),
-            record(["m0", "", "700", "", "Mention worktree-c"]),
+            record(["m5", "m4 x5", "1200", "d", "elsewhere", "Merge task d"]),
+            record(["m4", "m3 x4", "1100", "c", "here", "Merge task c"]),
+            record(["m3", "m2 x3", "1000", "b", "", "Merge task b"]),
+            record(["x3", "m2", "990", "d", "", "a commit that came with b"]),
+            record(["m2", "m1", "900", "zz", "", "of another execution"]),
+            record(["m1", "m0 x1", "800", "", "", "Merge branch 'worktree-a'"]),
+            record(["m0", "", "700", "", "", "Mention worktree-c"]),
         ];
         let found = merged(&s, &log.concat());
         let found: Vec<(&str, &str)> =
             found.iter().map(|m| (m.id.as_str(), m.commit.as_str())).collect();
-        assert_eq!(found, [("a", "m1"), ("b", "m3")]);
+        assert_eq!(found, [("a", "m1"), ("b", "m3"), ("c", "m4")]);
     }
 }

@@ -43,13 +43,12 @@ pub fn read(manifest: &Value, layer_plan: Option<&Value>) -> Result<Plan, String
     let known_tasks = !plan.tasks.is_empty();
     let no_layers = Value::Null;
     let theirs = layer_plan.and_then(|plan| plan.get("layers")).unwrap_or(&no_layers);
-    for (at, (key, layer)) in
-        entries(top.get("layers").unwrap_or(&no_layers)).into_iter().enumerate()
-    {
-        plan.add_layer(at, key, layer, known_tasks)?;
-    }
-    for (at, (key, layer)) in entries(theirs).into_iter().enumerate() {
-        plan.add_layer(at, key, layer, known_tasks)?;
+    for layers in [top.get("layers").unwrap_or(&no_layers), theirs] {
+        // Where a list has layers without a number, they have their place in it.
+        let mut next = 0;
+        for (key, layer) in entries(layers) {
+            next = plan.add_layer(next, key, layer, known_tasks)?;
+        }
     }
     let graphs = layer_plan.into_iter().chain([manifest]);
     for graph in graphs.flat_map(|file| [file.get("dependency_graph"), file.get("dependencies")]) {
@@ -99,16 +98,16 @@ impl Plan {
 
     fn add_layer(
         &mut self,
-        at: usize,
+        next: u64,
         key: Option<&str>,
         layer: &Value,
         known_tasks: bool,
-    ) -> Result<(), String> {
+    ) -> Result<u64, String> {
         let own = text(layer.get("name")).or_else(|| text(Some(layer)));
         let name = match (key, own) {
             (Some(key), Some(name)) if is_number(key) => format!("{key}-{name}"),
             (Some(key), _) => key.to_owned(),
-            (None, Some(name)) if layer_order(&name).0 == u64::MAX => format!("{at}-{name}"),
+            (None, Some(name)) if layer_order(&name).0 == u64::MAX => format!("{next}-{name}"),
             (None, Some(name)) => name,
             (None, None) => return Err("a layer has no name".into()),
         };
@@ -128,10 +127,11 @@ impl Plan {
             }
         }
         self.add_needs(layer.get("dependencies"))?;
+        let number = layer_order(&name).0;
         if !self.layers.contains(&name) {
             self.layers.push(name);
         }
-        Ok(())
+        Ok(number.saturating_add(1))
     }
 
     fn add_needs(&mut self, graph: Option<&Value>) -> Result<(), String> {
@@ -160,13 +160,17 @@ impl Plan {
         self.tasks.get_mut(self.last)
     }
 
-    /// A layer that is only a number gets the name that another place has for it.
+    /// A layer that is only a number, or only a name, gets the whole that another place has for it.
     fn name_layers(&mut self) {
         let full: Vec<String> =
             self.layers.iter().filter(|name| !is_number(name)).cloned().collect();
         let named = |layer: &str| {
-            let same =
-                |name: &&String| is_number(layer) && layer_order(name).0 == layer_order(layer).0;
+            let same = |name: &&String| match is_number(layer) {
+                true => layer_order(name).0 == layer_order(layer).0,
+                false => name
+                    .strip_suffix(layer)
+                    .is_some_and(|number| number.strip_suffix('-').is_some_and(is_number)),
+            };
             full.iter().find(same).cloned()
         };
         for task in &mut self.tasks {
@@ -288,6 +292,18 @@ mod tests {
         plan.finish();
         assert_eq!(shown(&plan), ["L0-001 0 ", "L10-1 10 ", "L2-1 2 ", "x ? "]);
         assert_eq!(plan.layers, ["0", "2", "10"]);
+    }
+
+    #[test]
+    fn layers_without_a_number_run_as_they_are_listed() {
+        let tasks = json!([{"id": "a", "layer": "models"}, {"id": "b", "layer": "api"}, {"id": "c", "layer": "9-end"}]);
+        let mut plan =
+            read(&json!({"tasks": tasks, "layers": ["models", "api", "9-end"]}), None).unwrap();
+        plan.finish();
+        assert_eq!(shown(&plan), ["a 0-models ", "b 1-api ", "c 9-end "]);
+        let mut plan = read(&json!({"tasks": tasks, "layers": ["9-end", "api"]}), None).unwrap();
+        plan.finish();
+        assert_eq!(plan.layers, ["9-end", "10-api", "models"]);
     }
 
     #[test]

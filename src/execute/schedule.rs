@@ -52,7 +52,7 @@ pub fn next_batch(state: &mut Execution) {
     let batch = chosen(state);
     if batch != state.batch {
         if !batch.is_empty() {
-            state.current_batch += 1;
+            state.current_batch = state.current_batch.saturating_add(1);
         }
         state.batch = batch;
     }
@@ -97,6 +97,20 @@ pub fn abandoned(state: &Execution) -> String {
         "{} failed five times and was abandoned, so its layer is stopped; `execute reset-task` gives it a new start",
         ids.join(", ")
     )
+}
+
+/// Why nothing can be begun although nothing is over: what each of the next tasks waits for.
+pub fn waits(state: &Execution) -> String {
+    let open = |(_, task): &(&String, &Task)| {
+        task.layer == state.current_layer && !task.status.is_finished()
+    };
+    let open = state.tasks.iter().filter(open);
+    let why = open.filter_map(|(id, _)| Some(format!("{id}: {}", obstacle(state, id)?)));
+    let why: Vec<String> = why.take(5).collect();
+    match why.is_empty() {
+        true => "Nothing can be begun: there is no task left in this layer.".into(),
+        false => format!("Nothing can be begun. {}.", why.join(". ")),
+    }
 }
 
 fn running(state: &Execution) -> impl Iterator<Item = &str> {

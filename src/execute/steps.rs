@@ -4,7 +4,7 @@ use crate::books::execute::{Claim, Execution, MAX_ATTEMPTS, Status, Step, Task, 
 use crate::books::live::Client;
 
 /// From, by what, to.
-pub const TABLE: [(Status, &str, Status); 13] = [
+pub const TABLE: [(Status, &str, Status); 14] = [
     (Status::Pending, "`start`", Status::InProgress),
     (Status::InProgress, "`verify` begins", Status::Verifying),
     (Status::InProgress, "`fail`", Status::Failed),
@@ -12,6 +12,7 @@ pub const TABLE: [(Status, &str, Status); 13] = [
     (Status::Verifying, "a command fails or takes too long", Status::Failed),
     (Status::Verifying, "`resume`, when the process was killed", Status::InProgress),
     (Status::Verified, "`merge`, when it is first in the queue", Status::Merging),
+    (Status::Verified, "`fail`, when somebody saw what no command did", Status::Failed),
     (Status::Merging, "the base branch has it", Status::Completed),
     (Status::Merging, "a conflict, or nothing to merge", Status::Failed),
     (Status::Merging, "its branch is not what was verified", Status::InProgress),

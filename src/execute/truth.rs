@@ -35,6 +35,8 @@ pub struct Correction {
 
 /// What marks the commit by which a task came to the base branch.
 pub const TRAILER: &str = "Task-Id";
+/// Beside it, where the execution began: another one may have tasks of the same ids.
+pub const BEGUN: &str = "Task-Base";
 
 /// The branch that a task is worked on.
 pub fn branch_of(id: &str) -> String {
@@ -55,7 +57,10 @@ pub fn correct(state: &mut Execution, facts: &Facts, busy: &BTreeSet<String>) ->
             Some(merged) => arrived(task, merged),
             None => open(id, task, facts, &worktree_dir),
         }
-        let text = difference(&before, task);
+        let text = match facts.worktrees.contains_key(id) && !facts.branches.contains_key(id) {
+            true if before != *task => Some(without_branch(id, &before, task)),
+            _ => difference(&before, task),
+        };
         corrections.extend(text.map(|text| Correction { id: id.clone(), text }));
     }
     let before = state.merge_queue.clone();
@@ -103,6 +108,18 @@ fn open(id: &str, task: &mut Task, facts: &Facts, worktree_dir: &str) {
     if !is_ahead {
         task.commits.clear();
     }
+}
+
+/// A worktree whose branch somebody deleted: its files are still there.
+fn without_branch(id: &str, before: &Task, after: &Task) -> String {
+    let branch = branch_of(id);
+    let commit = before.commits.last().map_or("COMMIT", |commit| commit.hash.as_str());
+    format!(
+        "was {}, is {}: its branch is gone, its worktree is not; `git branch {branch} {}` brings it back, `reset-task --force` takes both away",
+        before.status.word(),
+        after.status.word(),
+        commit.get(..12).unwrap_or(commit)
+    )
 }
 
 /// What people should hear of; fields that follow from the rest are not worth a word.
@@ -173,7 +190,7 @@ fn requeue(state: &mut Execution, facts: &Facts, busy: &BTreeSet<String>) {
     let mut last = 0;
     for queued in &mut queue {
         if queued.priority <= last {
-            queued.priority = last + 1;
+            queued.priority = last.saturating_add(1);
         }
         last = queued.priority;
     }

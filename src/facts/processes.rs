@@ -16,9 +16,35 @@ pub fn run_in(name: &str, dirs: &[&Path]) -> bool {
     })
 }
 
+/// The processes of ours that have this in their environment.
+pub fn with_environment(name: &str, value: &str) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let wanted = format!("{name}={value}");
+    let has = |process: &Path| {
+        let environment = files::head(&process.join("environ"), 1 << 20);
+        environment
+            .is_some_and(|all| all.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
+    };
+    let entries = entries.flatten().map(|entry| entry.path()).filter(|process| has(process));
+    entries.filter_map(|process| process.file_name()?.to_str()?.parse().ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test may ask who it is")]
+    fn an_environment_is_found_whole() {
+        let own = files::head(Path::new("/proc/self/environ"), 1 << 20).unwrap_or_default();
+        let first = own.split(|byte| *byte == 0).next().unwrap_or_default().to_vec();
+        let first = String::from_utf8(first).unwrap();
+        if let Some((name, value)) = first.split_once('=') {
+            let pid = i32::try_from(std::process::id()).unwrap();
+            assert!(with_environment(name, value).contains(&pid));
+            assert!(!with_environment(name, &format!("{value}x")).contains(&pid));
+        }
+    }
 
     #[test]
     fn only_who_runs_there_is_seen() {

@@ -10,9 +10,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::pipe::Reading;
+use crate::facts::processes;
 
 /// A program to run to its end.
 pub struct Run<'a> {
@@ -157,12 +158,21 @@ pub enum End {
     Interrupted,
 }
 
+/// In the environment of all that a line has started: whose it is.
+pub const MARK: &str = "HOOKKEEPER_STARTED_BY";
+
 /// Runs a line as a shell would, its output passed through to stderr if it is to be shown. Whatever
-/// it has started ends with it.
-pub fn try_line(line: &str, dir: &Path, limit: Duration, shown: bool) -> io::Result<Tried> {
+/// it has started ends with it; if we are killed before, it can be found by `mark`.
+pub fn try_line(
+    line: &str,
+    mark: &str,
+    dir: &Path,
+    limit: Duration,
+    shown: bool,
+) -> io::Result<Tried> {
     let signals = super::signals::Signals::noted()?;
     let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(dir).process_group(0);
+    command.args(["-c", line]).env(MARK, mark).current_dir(dir).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let began = Instant::now();
     let mut child = command.spawn()?;
@@ -188,4 +198,19 @@ pub fn try_line(line: &str, dir: &Path, limit: Duration, shown: bool) -> io::Res
     let bytes = [printed(&stdout, group), printed(&stderr, group)].concat();
     let _ = kill_process_group(group, Signal::KILL);
     Ok(Tried { end, millis, tail: String::from_utf8_lossy(&bytes).into_owned() })
+}
+
+/// Ends what was started under a mark by a process that is gone. What it starts while it is looked
+/// for is found in the next round.
+pub fn end_marked(mark: &str) {
+    for _ in 0..10 {
+        let found = processes::with_environment(MARK, mark);
+        if found.is_empty() {
+            return;
+        }
+        for pid in found.into_iter().filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(TICK);
+    }
 }

@@ -91,18 +91,28 @@ pub fn repository(common: &Path) -> Result<Lock> {
 
 /// Removes a lock file that a killed git left, if it is not older than what was begun then.
 pub fn remove_stale_lock(path: &Path, since: i64) -> Result<()> {
+    match newer(path, since)? {
+        Some((dir, name)) => dir.remove(name),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file is there that is not older than what was begun then.
+pub fn is_newer(path: &Path, since: i64) -> Result<bool> {
+    Ok(newer(path, since)?.is_some())
+}
+
+fn newer(path: &Path, since: i64) -> Result<Option<(Dir, &str)>> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
     else {
-        return Ok(());
+        return Ok(None);
     };
     if !dir.is_dir() {
-        return Ok(());
+        return Ok(None);
     }
     let dir = Dir::open(dir)?;
-    match dir.exists(name)? && dir.modified(name) >= since {
-        true => dir.remove(name),
-        false => Ok(()),
-    }
+    let is = dir.exists(name)? && dir.modified(name) >= since;
+    Ok(is.then_some((dir, name)))
 }
 
 fn take(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {

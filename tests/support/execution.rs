@@ -2,13 +2,14 @@
 #![allow(dead_code, reason = "every test binary uses a part of this")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::support::{Run, Scratch, good};
+use crate::support::{Run, Scratch, finish, good, spawn};
 
 pub struct Plan {
     pub scratch: Scratch,
@@ -80,6 +81,35 @@ impl Plan {
         let tasks = self.tasks.display().to_string();
         let words = ["execute", what, &tasks].into_iter().chain(args.iter().copied());
         words.map(str::to_owned).collect()
+    }
+
+    /// The same with a script in front of git, which finds the real one by `REAL_PATH` and a place
+    /// of its own in `DIR`.
+    pub fn behind(&self, script: &str, what: &str, args: &[&str]) -> Run {
+        let dir = self.scratch.home().join("bin");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(
+            dir.join("git"),
+            format!("#!/bin/sh\n{script}\nPATH=$REAL_PATH exec git \"$@\"\n"),
+        )
+        .unwrap();
+        fs::set_permissions(dir.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        let words = self.args(what, args);
+        let mut command =
+            self.scratch.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let real = &self.scratch.env["PATH"];
+        command.env("PATH", format!("{}:{real}", dir.display()));
+        command.env("REAL_PATH", real).env("DIR", &dir);
+        finish(spawn(command), b"")
+    }
+
+    /// The same in another directory, with the folder named as it is there.
+    pub fn run_in(&self, dir: &Path, what: &str, tasks: &str, args: &[&str]) -> Run {
+        let words: Vec<&str> =
+            ["execute", what, tasks].into_iter().chain(args.iter().copied()).collect();
+        let mut command = self.scratch.command(&words);
+        command.current_dir(dir);
+        finish(spawn(command), b"")
     }
 
     /// The same; it must be able to do its work.

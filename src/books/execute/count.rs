@@ -66,6 +66,8 @@ impl Execution {
             *begun += u64::from(task.status != Status::Pending);
         }
         let mut layers = std::mem::take(&mut self.layers);
+        // One without tasks would never be complete, and nothing after it could run.
+        layers.retain(|name, _| counts.contains_key(name.as_str()));
         for (name, [total, completed, failed, begun]) in counts {
             let layer: &mut Layer = layers.entry(name.to_owned()).or_default();
             (layer.tasks_total, layer.tasks_completed, layer.tasks_failed) =
@@ -133,7 +135,11 @@ impl Execution {
             total_tasks: self.tasks.len() as u64,
             completed_tasks: with(|status| status == Status::Completed),
             failed_tasks: with(|status| matches!(status, Status::Failed | Status::Abandoned)),
-            total_attempts: self.tasks.values().map(|task| task.attempts).sum(),
+            // An edited file may say anything.
+            total_attempts: self
+                .tasks
+                .values()
+                .fold(0, |sum, task| sum.saturating_add(task.attempts)),
             total_commits: self.tasks.values().map(|task| task.commits.len() as u64).sum(),
             elapsed_time_seconds: elapsed.unwrap_or(0),
             extra: std::mem::take(&mut self.metrics.extra),

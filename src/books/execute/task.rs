@@ -135,6 +135,9 @@ pub struct Verification {
     pub seconds: u64,
     /// The end of what the commands printed.
     pub output: String,
+    /// What the commands left in the worktree that nobody tracks: it goes with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
     #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
     pub at: String,
     #[serde(flatten)]
@@ -158,6 +161,9 @@ pub struct Claim {
     /// The merge commit that the base branch is moved to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Git was writing the files of the merge when it was killed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub torn: bool,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -213,7 +219,7 @@ impl Task {
     /// The attempt that is going on, or the one that comes next.
     pub fn attempt(&self) -> u64 {
         match self.status {
-            Status::Pending | Status::Failed => self.attempts + 1,
+            Status::Pending | Status::Failed => self.attempts.saturating_add(1),
             _ => self.attempts,
         }
     }
@@ -232,7 +238,7 @@ impl Task {
     /// For the attempt after this one.
     pub fn add_feedback(&mut self, feedback: &str) {
         self.retry_feedback.push(Feedback {
-            attempt: self.attempts + 1,
+            attempt: self.attempts.saturating_add(1),
             feedback: feedback.to_owned(),
             ..Feedback::default()
         });

@@ -1,8 +1,7 @@
 //! `execute fail`: an attempt that came to nothing, and what the next one should know.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::repository::Repository;
 use super::site::{Site, done, task, task_mut};
 use super::{One, recover};
 use crate::Outcome;
@@ -44,7 +43,7 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
     anyhow::ensure!(!options.message.trim().is_empty(), "the message must not be empty");
     let state = site.load()?;
     if task(&state, id)?.claim.is_some() {
-        let repository = Repository::open(Path::new(&state.project_path))?;
+        let repository = site.repository(&state)?;
         recover::if_dead(site, &repository, id)?;
     }
     let redact = site.project.redactor()?;
@@ -55,8 +54,9 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
     let state = site.change(|state| {
         let task = task_mut(state, id)?;
         site.refuse_busy(id, task)?;
+        // What its commands cannot see, somebody may have seen since.
         anyhow::ensure!(
-            task.status == Status::InProgress,
+            matches!(task.status, Status::InProgress | Status::Verified),
             "{id} cannot fail: it is {}",
             task.status.word()
         );

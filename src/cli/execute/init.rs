@@ -1,21 +1,21 @@
 //! `execute init`: the plan is read and checked, and a state is written for it. Whatever is wrong is
 //! said before anything is changed.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use super::planned;
 use super::repository::Repository;
 use super::site::{Site, absolute};
+use super::{elsewhere, planned};
 use crate::Outcome;
-use crate::books::execute::{Execution, FILE, Task, VERSION};
+use crate::books::execute::{Execution, FILE, VERSION};
+use crate::books::executions::Known;
 use crate::books::{clip, plural};
 use crate::cli::{Project, said_json};
 use crate::execute::plan::Plan;
-use crate::execute::schedule;
 use crate::execute::truth::branch_of;
+use crate::execute::{schedule, unite};
 use crate::store::{exclude, execution};
 
 #[derive(clap::Args)]
@@ -54,8 +54,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         fresh(&site, &plan, options.project_path.as_deref(), options.base.as_deref())?;
     state.max_parallel = Some(options.max_parallel);
     if let Some(dir) = &options.worktree_dir {
-        state.worktree_dir = absolute(project, dir)?.display().to_string();
+        state.worktree_dir = real(&absolute(project, dir)?).display().to_string();
     }
+    // Two that begin at once see each other.
+    let lock = repository.lock()?;
+    elsewhere::refuse_shared(&site, &state)?;
     refuse_leftovers(&site, &repository, &state)?;
     state.settle(&site.now());
     schedule::next_batch(&mut state);
@@ -69,6 +72,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         drop(held);
         enter(&site, &state)?;
     }
+    drop(lock);
     if options.of.json {
         return said_json(&state);
     }
@@ -88,7 +92,8 @@ pub fn fresh(
         (None, None) => site.project.root()?,
     };
     let project = project.canonicalize().unwrap_or(project);
-    let repository = Repository::open(&project)?;
+    elsewhere::refuse_copy(site.project, &project)?;
+    let repository = site.repository_at(&project)?;
     repository.calm()?;
     let base = match (base, repository.head()?) {
         (Some(base), _) => base.to_owned(),
@@ -113,18 +118,8 @@ pub fn fresh(
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default(),
     };
-    let mut tasks = BTreeMap::new();
-    for planned in &plan.tasks {
-        let task = Task {
-            layer: planned.layer.clone(),
-            name: planned.name.clone(),
-            priority: planned.priority,
-            file: planned.file.clone(),
-            depends_on: planned.needs.clone(),
-            ..Task::default()
-        };
-        tasks.insert(planned.id.clone(), task);
-    }
+    let tasks = plan.tasks.iter().map(|planned| (planned.id.clone(), unite::task(planned)));
+    let tasks = tasks.collect();
     let state = Execution {
         schema_version: VERSION.into(),
         prd_slug: slug,
@@ -168,14 +163,30 @@ pub fn enter(site: &Site, state: &Execution) -> anyhow::Result<()> {
         .context("it has begun, but sessions will not be told of it")
 }
 
-/// The same for one that may be known: what is known of it stays.
-pub fn enter_again(site: &Site, state: &Execution) -> anyhow::Result<()> {
+/// The same for one that may be known, perhaps in another place: what is known of it stays.
+pub fn enter_again(site: &Site, state: &Execution, old: Option<&str>) -> anyhow::Result<()> {
     let now = site.now();
-    site.register(state, |known| {
-        if !known.executions.iter().any(|known| known.tasks_path == state.tasks_path) {
-            known.begin(&state.tasks_path, &state.worktree_dir, &now);
+    site.register(state, |book| {
+        let is = |known: &&mut Known| {
+            known.tasks_path == state.tasks_path || Some(known.tasks_path.as_str()) == old
+        };
+        match book.executions.iter_mut().find(is) {
+            Some(known) => {
+                known.tasks_path.clone_from(&state.tasks_path);
+                known.worktree_dir.clone_from(&state.worktree_dir);
+            }
+            None => book.begin(&state.tasks_path, &state.worktree_dir, &now),
         }
     })
+}
+
+/// A path that may not be there yet, without links and ways back.
+fn real(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (_, Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
 }
 
 /// Worktrees and locks do not show up in `git status`.

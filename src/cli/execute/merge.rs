@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use serde_json::json;
 
-use super::bring::{self, Prepared};
-use super::recover;
+use super::bring::{self, Named, Prepared};
+use super::came::{Came, said, so_far};
 use super::repository::Repository;
 use super::site::{Site, done, task, task_mut};
+use super::{fit, recover};
 use crate::Outcome;
-use crate::books::execute::{Execution, Global, Status, Step, Turn};
-use crate::cli::said_json;
+use crate::books::execute::{Claim, Execution, Global, Status, Step, Turn};
 use crate::execute::steps::{self, Failed};
 use crate::execute::truth::branch_of;
 use crate::store::lock::Lock;
@@ -21,18 +20,10 @@ enum First {
     Nobody,
     /// A task that this process has claimed.
     Mine(String),
-    /// Another process is at it, and will go on with the next.
-    Busy(String, u32),
+    /// Another process is at it: what is said of that.
+    Busy(String),
     /// The process that was at it is gone.
     Dead(String),
-}
-
-/// What came of one task.
-struct Came {
-    id: String,
-    commit: Option<String>,
-    /// Why it was not merged.
-    why: Option<String>,
 }
 
 pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
@@ -43,7 +34,7 @@ pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
     if state.waiting().next().is_none() {
         return said(site, &state, &came, busy, json);
     }
-    let repository = Repository::open(Path::new(&state.project_path))?;
+    let repository = site.repository(&state)?;
     loop {
         if !looked {
             // Before anything is claimed; later merges are looked at again under git's lock.
@@ -64,16 +55,15 @@ pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
         }
         match claim(site)? {
             First::Nobody => break,
-            First::Busy(id, pid) => {
-                busy = Some(format!("Process {pid} is merging {id}, and goes on with what waits."));
+            First::Busy(text) => {
+                busy = Some(text);
                 break;
             }
             First::Dead(id) => {
-                recover::if_dead(site, &repository, &id)?;
+                let note = recover::if_dead(site, &repository, &id)?;
                 let task = site.load()?.tasks.remove(&id).unwrap_or_default();
-                if task.status == Status::Completed {
-                    came.push(Came { id, commit: task.merge_commit, why: None });
-                }
+                let commit = task.merge_commit.filter(|_| task.status == Status::Completed);
+                came.push(Came { id, commit, why: None, note });
             }
             First::Mine(id) => {
                 let one = one(site, &repository, &id);
@@ -82,45 +72,6 @@ pub fn run(site: &Site, json: bool) -> anyhow::Result<Outcome> {
         }
     }
     said(site, &state, &came, busy, json)
-}
-
-fn said(
-    site: &Site,
-    state: &Execution,
-    came: &[Came],
-    busy: Option<String>,
-    json: bool,
-) -> anyhow::Result<Outcome> {
-    let failed: Vec<String> = came
-        .iter()
-        .filter_map(|came| Some(format!("{}: {}", came.id, came.why.as_ref()?)))
-        .collect();
-    let left = site.load()?.waiting().count();
-    let text = match json {
-        true => {
-            let one =
-                |came: &Came| json!({"task_id": came.id, "commit": came.commit, "error": came.why});
-            let said = said_json(
-                &json!({"merged": came.iter().map(one).collect::<Vec<_>>(), "waiting": left}),
-            )?;
-            said.stdout.unwrap_or_default()
-        }
-        false => {
-            let merged = came.iter().filter_map(|came| {
-                let commit = came.commit.as_deref()?;
-                let short = commit.get(..7).unwrap_or(commit);
-                Some(format!("Merged {} to {} ({short}).", came.id, state.base()))
-            });
-            let mut lines: Vec<String> = merged.chain(busy).collect();
-            if lines.is_empty() && failed.is_empty() {
-                lines.push("Nothing waits to be merged.".into());
-            }
-            lines.join("\n")
-        }
-    };
-    let stderr = (!failed.is_empty()).then(|| failed.join("; "));
-    let code = u8::from(stderr.is_some());
-    Ok(Outcome { stdout: Some(text).filter(|text| !text.is_empty()), stderr, code })
 }
 
 /// Everything that has to hold before the base branch is touched.
@@ -152,7 +103,15 @@ fn claim(site: &Site) -> anyhow::Result<First> {
         let task = task_mut(state, &id)?;
         match &task.claim {
             Some(claim) if site.is_dead(claim) => return Ok(First::Dead(id)),
-            Some(claim) => return Ok(First::Busy(id, claim.by.pid)),
+            Some(Claim { step: Step::Merge, by, .. }) => {
+                let text =
+                    format!("Process {} is merging {id}, and goes on with what waits.", by.pid);
+                return Ok(First::Busy(text));
+            }
+            Some(claim) => {
+                let (step, pid) = (claim.step.word(), claim.by.pid);
+                return Ok(First::Busy(format!("{id} is being {step} by process {pid}.")));
+            }
             None => {}
         }
         done(&id, steps::go(task, Status::Merging))?;
@@ -206,15 +165,16 @@ fn attempt(site: &Site, repository: &Repository, lock: &Lock, id: &str) -> anyho
     }
     let worktree = own.worktree_path.as_deref().map(Path::new).filter(|path| path.is_dir());
     if let Some(path) = worktree
-        && !repository.modified(path)?.is_empty()
+        && let Some(why) = fit::obstacle(repository, path, id, own)?
     {
-        return back(site, id, "its worktree has changes that are not committed");
+        return back(site, id, &why);
     }
     if repository.ahead(&onto, &tip)?.is_empty() {
         let feedback = "Nothing was committed: commit the work on the task's branch.".to_owned();
         return failed(site, id, "no_commits", None, Some(feedback));
     }
-    let commit = match bring::prepare(repository, lock, &onto, &tip, id, own.name.as_deref())? {
+    let named = Named { id, name: own.name.as_deref(), begun: state.base_commit.as_deref() };
+    let commit = match bring::prepare(repository, lock, &onto, &tip, &named)? {
         Prepared::Commit(commit) => commit,
         Prepared::Conflict(files) => {
             let files = files.join(", ");
@@ -231,8 +191,10 @@ fn attempt(site: &Site, repository: &Repository, lock: &Lock, id: &str) -> anyho
         Ok(())
     })?;
     bring::bring(repository, lock, &commit)?;
-    recover::complete(site, repository, lock, id, &commit)?;
-    Ok(Came { id: id.to_owned(), commit: Some(commit), why: None })
+    let stays = recover::complete(site, repository, lock, id, &commit)?;
+    let notes = stays.into_iter().chain(bring::submodules(repository, &onto, &commit)?);
+    let note = Some(notes.collect::<Vec<_>>().join("; ")).filter(|note| !note.is_empty());
+    Ok(Came { id: id.to_owned(), commit: Some(commit), why: None, note })
 }
 
 /// The attempt failed in the merge: the base branch is as it was, the worktree stays.
@@ -254,18 +216,12 @@ fn failed(
         let now = site.now();
         done(id, steps::fail(state, id, Failed { message, details, feedback, counts: true }, &now))
     })?;
-    Ok(Came { id: id.to_owned(), commit: None, why: Some(why) })
+    Ok(Came { id: id.to_owned(), commit: None, why: Some(why), note: None })
 }
 
 /// It has to be verified again.
 fn back(site: &Site, id: &str, why: &str) -> anyhow::Result<Came> {
     recover::released(site, id, Status::InProgress)?;
     let why = format!("{why}; {} again", site.command(&format!("verify {id}")));
-    Ok(Came { id: id.to_owned(), commit: None, why: Some(why) })
-}
-
-fn so_far(came: &[Came]) -> String {
-    let merged: Vec<&str> =
-        came.iter().filter(|came| came.commit.is_some()).map(|came| came.id.as_str()).collect();
-    if merged.is_empty() { String::new() } else { format!("{} merged, but ", merged.join(", ")) }
+    Ok(Came { id: id.to_owned(), commit: None, why: Some(why), note: None })
 }

@@ -2,7 +2,12 @@
 //! one. The state is a copy of what git knows, and `rebuild` makes it one again.
 
 mod bring;
+mod calm;
+mod came;
+mod elsewhere;
 mod fail;
+mod fit;
+mod halfway;
 mod init;
 mod merge;
 mod next;
@@ -12,6 +17,7 @@ mod recover;
 mod repository;
 mod reset;
 mod resume;
+mod salvage;
 mod site;
 mod start;
 mod status;

@@ -50,13 +50,16 @@ fn nothing(site: &Site, state: &Execution) -> Option<String> {
         Global::Completed => Some(format!("All {} are merged.", plural(state.tasks.len(), "task"))),
         Global::Stopped => Some(format!("It is stopped; {} goes on.", site.command("resume"))),
         Global::Abandoned => Some(format!("{}.", schedule::abandoned(state))),
+        Global::Pending | Global::InProgress if state.batch.is_empty() => {
+            Some(schedule::waits(state))
+        }
         Global::Pending | Global::InProgress => None,
     }
 }
 
 /// What is to be done with a task now.
 fn doing(site: &Site, id: &str, task: &Task) -> String {
-    let command = |what: &str| site.command(&format!("{what} {id}"));
+    let command = |what: &str| site.command_anywhere(&format!("{what} {id}"));
     match task.status {
         Status::Pending => command("start"),
         Status::Failed => format!("{} (attempt {})", command("start"), task.attempt()),
@@ -64,7 +67,7 @@ fn doing(site: &Site, id: &str, task: &Task) -> String {
             format!("is being worked on (attempt {}); then {}", task.attempts, command("verify"))
         }
         Status::Verifying => "is being verified".into(),
-        Status::Verified => site.command("merge"),
+        Status::Verified => site.command_anywhere("merge"),
         Status::Merging => "is being merged".into(),
         Status::Completed => "is merged".into(),
         Status::Abandoned => command("reset-task"),

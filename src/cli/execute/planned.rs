@@ -32,6 +32,11 @@ pub fn read(tasks: &Path) -> anyhow::Result<Plan> {
         };
         let read = files::read_all(&tasks.join(&file)).map_err(|error| error.to_string());
         match read.and_then(|bytes| brief::read(&bytes)) {
+            Ok(brief) if !is_about(&task.id, brief.id.as_deref()) => wrong.push(format!(
+                "{file} is the file of {}, and says that it is about {}",
+                task.id,
+                brief.id.unwrap_or_default()
+            )),
             Ok(brief) => {
                 task.file = Some(file);
                 plan.take_brief(at, &brief);
@@ -52,6 +57,12 @@ pub fn read(tasks: &Path) -> anyhow::Result<Plan> {
         );
     }
     Ok(plan)
+}
+
+/// Whether a file that names a task means this one, with or without the words behind its number.
+fn is_about(id: &str, named: Option<&str>) -> bool {
+    let longer = |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.starts_with('-'));
+    named.is_none_or(|named| named == id || longer(named, id) || longer(id, named))
 }
 
 /// The task file that is meant, below the tasks. Older manifests name it from somewhere above: its

@@ -1,30 +1,31 @@
 //! `execute rebuild`: the state, from git and the task files. What only the file knows (attempts,
 //! errors, feedback) is kept as far as it can be read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::repository::Repository;
-use super::site::Site;
-use super::{init, planned};
+use super::site::{Site, absolute};
+use super::{elsewhere, init, planned, salvage, worktree};
 use crate::Outcome;
-use crate::books::execute::{self, Execution, Task, VERSION};
-use crate::books::{Extra, plural};
+use crate::books::execute::{self, Execution, VERSION};
+use crate::books::{clip, plural};
 use crate::cli::said_json;
-use crate::execute::truth::{self, Correction};
+use crate::execute::truth::{self, Correction, Facts};
+use crate::execute::{counts, unite};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     of: super::Shown,
-    /// The checkout, if the state does not say
+    /// The checkout, if the state does not say or it was moved
     #[arg(long, value_name = "DIR")]
-    project_path: Option<PathBuf>,
-    /// The branch that tasks are merged to, if the state does not say
+    pub project_path: Option<PathBuf>,
+    /// The branch that tasks are merged to, if the state does not say or it was renamed
     #[arg(long, value_name = "BRANCH")]
-    base: Option<String>,
+    pub base: Option<String>,
 }
 
 impl Arguments {
@@ -33,44 +34,123 @@ impl Arguments {
     }
 }
 
+/// So often a state is read again that others change meanwhile.
+pub const TRIES: usize = 20;
+
 pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
+    for _ in 0..TRIES {
+        if let Some((said, after)) = rebuilt(site, options)? {
+            if options.of.json {
+                let list: Vec<Value> = said
+                    .iter()
+                    .map(|said| json!({"id": said.id, "correction": said.text}))
+                    .collect();
+                return said_json(
+                    &json!({"corrections": list, "metrics": after.metrics, "status": after.status}),
+                );
+            }
+            return Ok(Outcome::said(report(&said, &after)));
+        }
+    }
+    bail!("the state is changed again and again at the same time; try again")
+}
+
+/// `None`: the state was changed meanwhile.
+fn rebuilt(
+    site: &Site,
+    options: &Arguments,
+) -> anyhow::Result<Option<(Vec<Correction>, Execution)>> {
     let before = site.folder.read()?;
     refuse_newer(before.as_deref())?;
     let known = before.as_deref().and_then(|bytes| execute::parse(bytes).ok());
-    let complete = known.clone().filter(|state| state.base_branch.is_some());
-    let (repository, state, mut said) = match complete {
-        Some(state) => {
-            let repository = Repository::open(std::path::Path::new(&state.project_path))?;
-            (repository, state, Vec::new())
+    let plan = planned::read(site.folder.path());
+    let (mut state, mut said) = match known.clone().filter(|state| state.base_branch.is_some()) {
+        Some(mut state) => {
+            let said = follow(site, &mut state, options)?;
+            (state, said)
         }
-        None => salvaged(site, before.as_deref(), options)?,
+        None => salvage::state(site, before.as_deref(), plan.as_ref(), options)?,
     };
+    match &plan {
+        Ok(plan) => said.extend(unite::add(&mut state, plan)),
+        Err(why) if state.tasks.values().any(|task| task.layer.is_none()) => bail!("{why:#}"),
+        Err(why) => said.push(Correction {
+            id: "manifest.json".into(),
+            text: format!(
+                "the tasks were not compared with the plan: {}",
+                clip(&format!("{why:#}"), 200)
+            ),
+        }),
+    }
+    let repository = site.repository(&state)?;
+    let lock = repository.lock()?;
+    worktree::repair(&repository, &lock, &state)?;
     let facts = repository.facts(&state)?;
+    if let Ok(plan) = &plan {
+        said.extend(unite::drop(&mut state, plan, &facts));
+    }
+    let (after, corrections) = in_line(site, &repository, &state, &facts);
+    said.extend(corrections);
+    said.extend(known.as_ref().and_then(|known| counts::wrong(known, &after, &site.now())));
     let held = site.folder.lock()?;
     if held.read()? != before {
-        bail!("the state was changed at the same time; try again");
+        return Ok(None);
     }
-    let mut after = state.clone();
-    said.extend(truth::correct(&mut after, &facts, &site.busy(&state)));
-    fill_commits(&repository, &mut after)?;
-    let counts = counted(known.as_ref(), &after, site);
-    said.extend(counts);
     if !said.is_empty() {
         held.keep_copy()?;
     }
     let after = site.write(&held, known.as_ref(), after)?;
-    drop(held);
-    if known.is_none_or(|state| state.base_branch.is_none()) {
-        init::enter(site, &after)?;
+    drop((held, lock));
+    let old = known.filter(|known| known.base_branch.is_some());
+    init::enter_again(site, &after, old.as_ref().map(|known| known.tasks_path.as_str()))?;
+    Ok(Some((said, after)))
+}
+
+/// A state as git says that it is, and what was wrong in it. Nothing is written.
+pub fn in_line(
+    site: &Site,
+    repository: &Repository,
+    state: &Execution,
+    facts: &Facts,
+) -> (Execution, Vec<Correction>) {
+    let mut after = state.clone();
+    site.settle(&mut after);
+    let said = truth::correct(&mut after, facts, &site.busy(state));
+    fill_commits(repository, &mut after);
+    (after, said)
+}
+
+/// A project, a branch or a folder that is elsewhere now.
+fn follow(
+    site: &Site,
+    state: &mut Execution,
+    options: &Arguments,
+) -> anyhow::Result<Vec<Correction>> {
+    let mut said = Vec::new();
+    let mut set = |name: &str, field: &mut String, value: String| {
+        if *field != value {
+            let text = format!("was {field}, is {value}");
+            said.push(Correction { id: name.into(), text });
+            *field = value;
+        }
+    };
+    if let Some(dir) = &options.project_path {
+        let dir = absolute(site.project, dir)?;
+        let dir = dir.canonicalize().unwrap_or(dir);
+        elsewhere::refuse_copy(site.project, &dir)?;
+        let below = Path::new(&state.worktree_dir).strip_prefix(&state.project_path);
+        if let Ok(below) = below.map(|below| dir.join(below).display().to_string()) {
+            set("worktree_dir", &mut state.worktree_dir, below);
+        }
+        set("project_path", &mut state.project_path, dir.display().to_string());
     }
-    if options.of.json {
-        let list: Vec<Value> =
-            said.iter().map(|said| json!({"id": said.id, "correction": said.text})).collect();
-        return said_json(
-            &json!({"corrections": list, "metrics": after.metrics, "status": after.status}),
-        );
+    if let Some(base) = &options.base {
+        let mut field = state.base().to_owned();
+        set("base_branch", &mut field, base.clone());
+        state.base_branch = Some(field);
     }
-    Ok(Outcome::said(report(&said, &after)))
+    set("tasks_path", &mut state.tasks_path, site.folder.path().display().to_string());
+    Ok(said)
 }
 
 pub fn report(said: &[Correction], state: &Execution) -> String {
@@ -91,7 +171,7 @@ pub fn report(said: &[Correction], state: &Execution) -> String {
 }
 
 /// A task that the base branch has, whose commits the file does not know.
-pub fn fill_commits(repository: &Repository, state: &mut Execution) -> anyhow::Result<()> {
+fn fill_commits(repository: &Repository, state: &mut Execution) {
     for task in state.tasks.values_mut().filter(|task| task.commits.is_empty()) {
         let Some(merge) = &task.merge_commit else { continue };
         let (first, second) = (format!("{merge}^1"), format!("{merge}^2"));
@@ -99,37 +179,6 @@ pub fn fill_commits(repository: &Repository, state: &mut Execution) -> anyhow::R
             task.set_commits(commits);
         }
     }
-    Ok(())
-}
-
-/// Counts that the file had wrong.
-pub fn counted(before: Option<&Execution>, after: &Execution, site: &Site) -> Option<Correction> {
-    let before = before?;
-    let mut settled = after.clone();
-    settled.settle(&site.now());
-    let (was, is) = (&before.metrics, &settled.metrics);
-    let counts = |m: &execute::Metrics| {
-        (m.total_tasks, m.completed_tasks, m.failed_tasks, m.total_attempts, m.total_commits)
-    };
-    let layers = |state: &Execution| -> Vec<(u64, u64, u64, execute::LayerStatus)> {
-        let layers = state.layers.values();
-        layers.map(|l| (l.tasks_total, l.tasks_completed, l.tasks_failed, l.status)).collect()
-    };
-    let wrong = counts(was) != counts(is) || layers(before) != layers(&settled);
-    wrong.then(|| Correction {
-        id: "counts".into(),
-        text: format!(
-            "said {} of {} tasks complete, {} attempts, {} commits; there are {} of {}, {} and {}",
-            was.completed_tasks,
-            was.total_tasks,
-            was.total_attempts,
-            was.total_commits,
-            is.completed_tasks,
-            is.total_tasks,
-            is.total_attempts,
-            is.total_commits
-        ),
-    })
 }
 
 /// A file from a later version stays as it is.
@@ -145,69 +194,4 @@ fn refuse_newer(bytes: Option<&[u8]>) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// A state anew from the plan, with what can be read of the old file's tasks.
-fn salvaged(
-    site: &Site,
-    bytes: Option<&[u8]>,
-    options: &Arguments,
-) -> anyhow::Result<(Repository, Execution, Vec<Correction>)> {
-    let plan = planned::read(site.folder.path())?;
-    let old: Value = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
-    let text = |name: &str| old.get(name).and_then(Value::as_str).map(str::to_owned);
-    let project = options.project_path.clone();
-    let project =
-        project.or_else(|| text("project_path").map(PathBuf::from).filter(|path| path.is_dir()));
-    let base = options.base.clone().or_else(|| text("base_branch"));
-    let (repository, mut state) = init::fresh(site, &plan, project.as_deref(), base.as_deref())?;
-    // Nobody knows where it began, so all of the branch's history counts.
-    state.base_commit = text("base_commit");
-    if let Some(dir) = text("worktree_dir") {
-        state.worktree_dir = dir;
-    }
-    state.max_parallel = old.get("max_parallel").and_then(Value::as_u64).or(state.max_parallel);
-    state.started_at = text("started_at").filter(|time| crate::time::parse(time).is_some());
-    let mut kept = 0;
-    for (id, task) in &mut state.tasks {
-        let Some(Value::Object(fields)) = old.get("tasks").and_then(|tasks| tasks.get(id)) else {
-            continue;
-        };
-        kept += usize::from(take(task, fields));
-    }
-    init::hide(site, &repository, &state)?;
-    let text = match bytes {
-        None => "there was none; it was made from the task files and git".to_owned(),
-        Some(_) => {
-            format!("it could not be used as it was; {} kept what they had", plural(kept, "task"))
-        }
-    };
-    let said = vec![Correction { id: execute::FILE.into(), text }];
-    Ok((repository, state, said))
-}
-
-/// Fields of a task that can be read are taken, one by one.
-fn take(task: &mut Task, fields: &Extra) -> bool {
-    let whole = Value::Object(fields.clone());
-    let before = task.clone();
-    if let Ok(old) = serde_json::from_value::<Task>(whole) {
-        *task = Task {
-            layer: before.layer,
-            name: before.name,
-            priority: before.priority,
-            file: before.file,
-            depends_on: before.depends_on,
-            ..old
-        };
-        return true;
-    }
-    let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
-    let attempts = field("attempts").as_u64();
-    let errors = serde_json::from_value(field("errors")).ok();
-    let feedback = serde_json::from_value(field("retry_feedback")).ok();
-    let kept = attempts.is_some() || errors.is_some() || feedback.is_some();
-    task.attempts = attempts.unwrap_or(0);
-    task.errors = errors.unwrap_or_default();
-    task.retry_feedback = feedback.unwrap_or_default();
-    kept
 }

@@ -1,4 +1,4 @@
-//! The repository of an execution: what it has, and whether it may be touched now.
+//! The repository of an execution, and what it has.
 
 use std::path::{Path, PathBuf};
 
@@ -22,22 +22,17 @@ pub struct Repository {
     pub common: PathBuf,
     /// Where the project is in the checkout, if not at its top.
     pub prefix: String,
+    /// The command that follows a project or a branch which is elsewhere now.
+    rebuild: String,
 }
 
-/// What git leaves while one of these is under way.
-const UNDER_WAY: [(&str, &str, &str); 6] = [
-    ("MERGE_HEAD", "a merge", "git merge --abort"),
-    ("rebase-merge", "a rebase", "git rebase --abort"),
-    ("rebase-apply", "a rebase", "git rebase --abort"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick", "git cherry-pick --abort"),
-    ("REVERT_HEAD", "a revert", "git revert --abort"),
-    ("BISECT_LOG", "a bisection", "git bisect reset"),
-];
-
 impl Repository {
-    pub fn open(dir: &Path) -> anyhow::Result<Self> {
+    pub fn open(dir: &Path, rebuild: String) -> anyhow::Result<Self> {
         if !dir.is_dir() {
-            bail!("the project {} is not there; --project-path of `init` names it", dir.display());
+            bail!(
+                "the project {} is not there; {rebuild} with --project-path DIR says where it is",
+                dir.display()
+            );
         }
         let git = Git::in_dir(dir);
         let args = [
@@ -65,74 +60,16 @@ impl Repository {
             common: dir.join(common),
             prefix,
             top,
+            rebuild,
         })
-    }
-
-    /// Nothing of a person's is under way in it.
-    pub fn calm(&self) -> anyhow::Result<()> {
-        for (file, what, way_out) in UNDER_WAY {
-            if self.git_dir.join(file).exists() {
-                bail!("{what} is under way in {}; finish it or `{way_out}`", self.top.display());
-            }
-        }
-        Ok(())
     }
 
     /// The branch that is checked out; none if HEAD is detached.
     pub fn head(&self) -> anyhow::Result<Option<String>> {
-        let said = run(self.git.ask(&["symbolic-ref", "-q", "--short", "HEAD"]))?;
-        Ok(said.is_good().then(|| said.out.trim().to_owned()))
-    }
-
-    /// The main checkout is on the base branch.
-    pub fn on(&self, base: &str) -> anyhow::Result<()> {
-        match self.head()? {
-            Some(head) if head == base => Ok(()),
-            Some(head) => bail!(
-                "{} is on branch {head}, tasks are merged to {base}; `git checkout {base}` first",
-                self.top.display()
-            ),
-            None => bail!(
-                "HEAD of {} is detached, tasks are merged to {base}; `git checkout {base}` first",
-                self.top.display()
-            ),
-        }
-    }
-
-    /// No tracked file is modified, but for our own.
-    pub fn clean(&self, own: &Path) -> anyhow::Result<()> {
-        let modified = self.modified(&self.top)?;
-        let own = own.strip_prefix(&self.top).ok();
-        let is_own = |path: &String| {
-            own.is_some_and(|own| {
-                Path::new(path).strip_prefix(own).is_ok_and(|name| {
-                    name.to_str().is_some_and(|name| {
-                        matches!(name, "execute-state.json" | "execute-state.json.bak")
-                    })
-                })
-            })
-        };
-        let modified: Vec<String> = modified.into_iter().filter(|path| !is_own(path)).collect();
-        if let Some(first) = modified.first() {
-            let more = if modified.len() > 1 {
-                format!(" and {} more", modified.len() - 1)
-            } else {
-                String::new()
-            };
-            bail!(
-                "{} has changes that are not committed ({first}{more}); commit or stash them first",
-                self.top.display()
-            );
-        }
-        Ok(())
-    }
-
-    /// Tracked files that differ from HEAD, in a checkout.
-    pub fn modified(&self, checkout: &Path) -> anyhow::Result<Vec<String>> {
-        let args = ["status", "--porcelain", "-z", "--untracked-files=no", "--no-renames"];
-        let said = self.good(Git::in_dir(checkout).ask(&args))?;
-        let entries = said.out.split('\0').filter(|entry| entry.len() > 3);
-        Ok(entries.filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+        // In full: a short name has something before it where a tag has the same one.
+        let said = run(self.git.ask(&["symbolic-ref", "-q", "HEAD"]))?;
+        let name = said.out.trim();
+        Ok(said.is_good().then(|| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()))
     }
 
     /// The commit that a branch is at.
@@ -145,8 +82,9 @@ impl Repository {
     pub fn base_tip(&self, base: &str) -> anyhow::Result<String> {
         let missing = || {
             format!(
-                "{} has no branch {base}, which tasks start from and are merged to; `git branch {base} COMMIT` makes it again",
-                self.top.display()
+                "{} has no branch {base}, which tasks start from and are merged to; `git branch {base} COMMIT` makes it again, {} with --base BRANCH takes another",
+                self.top.display(),
+                self.rebuild
             )
         };
         self.tip(base)?.with_context(missing)
@@ -178,11 +116,10 @@ impl Repository {
         let base = self.base_tip(state.base())?;
         let mut facts =
             Facts { merged: log::merged(state, &self.log(state, &base)?), ..Facts::default() };
-        let args =
-            ["for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads/worktree-*"];
+        let args = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/worktree-*"];
         let said = self.good(self.git.ask(&args))?;
         for (branch, tip) in said.out.lines().filter_map(|line| line.split_once(' ')) {
-            let id = branch.strip_prefix("worktree-").unwrap_or_default();
+            let id = branch.strip_prefix("refs/heads/worktree-").unwrap_or_default();
             if !state.tasks.contains_key(id) {
                 continue;
             }
@@ -191,9 +128,14 @@ impl Repository {
             }
             facts.branches.insert(id.to_owned(), tip.to_owned());
         }
+        let places = Path::new(&state.worktree_dir);
+        let places = places.canonicalize().unwrap_or_else(|_| places.to_owned());
         for (path, branch) in self.worktrees()? {
-            let id = branch.as_deref().and_then(|branch| branch.strip_prefix("worktree-"));
-            if let Some(id) = id.filter(|id| state.tasks.contains_key(*id)) {
+            let by_branch = branch.as_deref().and_then(|branch| branch.strip_prefix("worktree-"));
+            // One that is not on its branch now, as in a rebase, is still its task's.
+            let by_place = path.strip_prefix(&places).ok().and_then(Path::to_str);
+            let is_task = |id: &&str| state.tasks.contains_key(*id);
+            if let Some(id) = by_branch.filter(is_task).or(by_place.filter(is_task)) {
                 facts.worktrees.insert(id.to_owned(), path.display().to_string());
             }
         }
@@ -205,11 +147,16 @@ impl Repository {
         Ok(run(self.git.ask(&["merge-base", "--is-ancestor", commit, tip]))?.is_good())
     }
 
-    /// The base branch since the execution began, newest first.
+    /// The base branch since the execution began, newest first. If that was rewritten: since where
+    /// the old history and the new one part.
     pub fn log(&self, state: &Execution, base: &str) -> anyhow::Result<String> {
-        let range = match &state.base_commit {
-            Some(from) if self.contains(base, from)? => format!("{from}..{base}"),
-            _ => base.to_owned(),
+        let from = match &state.base_commit {
+            Some(begun) => Some(run(self.git.ask(&["merge-base", begun, base]))?),
+            None => None,
+        };
+        let range = match from.filter(Said::is_good) {
+            Some(from) => format!("{}..{base}", from.out.trim()),
+            None => base.to_owned(),
         };
         Ok(self.good(self.git.ask(&["log", "--topo-order", log::LOG_FORMAT, &range, "--"]))?.out)
     }
@@ -221,13 +168,18 @@ impl Repository {
         execution::repository(&self.common).with_context(busy)
     }
 
+    /// Whether a git that was killed since then has left the index locked: it was writing files.
+    pub fn has_torn_index(&self, begun: &str) -> anyhow::Result<bool> {
+        Ok(execution::is_newer(&self.git_dir.join("index.lock"), seconds(begun))?)
+    }
+
     /// Removes the locks that a git left which was killed at a step that began then. Whoever calls this
     /// holds our own lock, so no git of ours runs; if another one does, the locks are its.
     pub fn unlock(&self, base: &str, id: &str, begun: &str) -> anyhow::Result<()> {
         if processes::run_in("git", &[&self.top, &self.git_dir]) {
             return Ok(());
         }
-        let since = time::parse(begun).map_or(i64::MAX, |at| at.timestamp());
+        let since = seconds(begun);
         let own = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"].map(|name| self.git_dir.join(name));
         let heads = self.common.join("refs/heads");
         let shared = [
@@ -266,13 +218,17 @@ impl Repository {
         Ok(self.tip(&branch_of(id))?.is_some())
     }
 
-    fn good(&self, said: std::io::Result<Said>) -> anyhow::Result<Said> {
+    pub fn good(&self, said: std::io::Result<Said>) -> anyhow::Result<Said> {
         let said = run(said)?;
         if !said.is_good() {
             bail!("git in {}: {}", self.top.display(), said.complaint());
         }
         Ok(said)
     }
+}
+
+fn seconds(time: &str) -> i64 {
+    time::parse(time).map_or(i64::MAX, |at| at.timestamp())
 }
 
 fn run(said: std::io::Result<Said>) -> anyhow::Result<Said> {

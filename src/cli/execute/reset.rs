@@ -1,13 +1,14 @@
 //! `execute reset-task` and `execute reset`: worktrees and branches are taken away. Commits that no
 //! other branch has stay reachable, under a name that is said.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
 use super::repository::Repository;
 use super::site::{Site, task, task_mut};
-use super::{One, Shown, recover, worktree};
+use super::{One, Shown, fit, recover, worktree};
 use crate::Outcome;
 use crate::books::execute::{Execution, FILE, Status, Step, Task};
 use crate::books::plural;
@@ -49,7 +50,7 @@ pub fn one_task(site: &Site, options: &OneTask) -> anyhow::Result<Outcome> {
     let id = options.one.id.as_str();
     let state = site.load()?;
     task(&state, id)?;
-    let repository = Repository::open(Path::new(&state.project_path))?;
+    let repository = site.repository(&state)?;
     repository.calm()?;
     recover::if_dead(site, &repository, id)?;
     let state = site.load()?;
@@ -105,16 +106,14 @@ pub fn finish(
         state.batch.clear();
         Ok(())
     })?;
-    Ok(kept.into_iter().collect())
+    Ok(kept)
 }
 
 pub fn everything(site: &Site, options: &Everything) -> anyhow::Result<Outcome> {
     let state = site.load()?;
-    let repository = Repository::open(Path::new(&state.project_path))?;
-    let facts = repository.facts(&state)?;
-    let ids: Vec<String> = facts.branches.keys().chain(facts.worktrees.keys()).cloned().collect();
-    let ids: std::collections::BTreeSet<String> = ids.into_iter().collect();
+    let repository = site.repository(&state)?;
     if !options.force {
+        let ids = begun(&repository, &state)?;
         let branches: Vec<String> = ids.iter().map(|id| branch_of(id)).collect();
         let also = if branches.is_empty() {
             String::new()
@@ -124,18 +123,18 @@ pub fn everything(site: &Site, options: &Everything) -> anyhow::Result<Outcome> 
         bail!("this would take away {FILE}{also}; --force does it (what is merged stays)");
     }
     repository.calm()?;
-    if let Some(id) = site.busy(&state).first() {
-        site.refuse_busy(id, task(&state, id)?)?;
+    let copy = site.folder.lock()?.keep_copy()?;
+    claim_all(site)?;
+    let took = take_all(site, &repository);
+    if took.is_err() {
+        site.change(|state| {
+            let own = site.claim(Step::Reset).by;
+            let claimed = |task: &&mut Task| task.claim.as_ref().is_some_and(|c| c.by == own);
+            state.tasks.values_mut().filter(claimed).for_each(|task| task.claim = None);
+            Ok(())
+        })?;
     }
-    let held = site.folder.lock()?;
-    let copy = held.keep_copy()?;
-    let lock = repository.lock()?;
-    let mut kept = Vec::new();
-    for id in &ids {
-        kept.extend(take(&repository, &lock, &state, id)?);
-    }
-    held.remove()?;
-    drop(held);
+    let (ids, kept) = took?;
     site.register(&state, |known| known.forget(&state.tasks_path))?;
     let copy = copy.map(|path| path.display().to_string()).unwrap_or_default();
     if options.of.json {
@@ -148,6 +147,39 @@ pub fn everything(site: &Site, options: &Everything) -> anyhow::Result<Outcome> 
     )))
 }
 
+/// Nobody begins anything from here on. What is merged is not touched, so it is not claimed.
+fn claim_all(site: &Site) -> anyhow::Result<()> {
+    site.change(|state| {
+        for (id, task) in state.tasks.iter_mut().filter(|(_, t)| t.status != Status::Completed) {
+            site.refuse_busy(id, task)?;
+            task.claim = Some(site.claim(Step::Reset));
+        }
+        Ok(())
+    })
+}
+
+/// The tasks that were taken away, and the names that their commits are kept under.
+fn take_all(
+    site: &Site,
+    repository: &Repository,
+) -> anyhow::Result<(BTreeSet<String>, Vec<String>)> {
+    let lock = repository.lock()?;
+    let state = site.load()?;
+    let ids = begun(repository, &state)?;
+    let mut kept = Vec::new();
+    for id in &ids {
+        kept.extend(take(repository, &lock, &state, id)?);
+    }
+    site.folder.lock()?.remove()?;
+    Ok((ids, kept))
+}
+
+/// The tasks that git has a branch or a worktree of.
+fn begun(repository: &Repository, state: &Execution) -> anyhow::Result<BTreeSet<String>> {
+    let facts = repository.facts(state)?;
+    Ok(facts.branches.into_keys().chain(facts.worktrees.into_keys()).collect())
+}
+
 fn refuse_unsaved(
     repository: &Repository,
     id: &str,
@@ -155,13 +187,10 @@ fn refuse_unsaved(
     force: bool,
 ) -> anyhow::Result<()> {
     let path = task.worktree_path.as_deref().map(Path::new).filter(|path| path.is_dir());
-    if let Some(path) = path.filter(|_| !force) {
-        let modified = repository.modified(path)?;
-        if let Some(first) = modified.first() {
-            bail!(
-                "the worktree of {id} has changes that are not committed ({first}); --force throws them away"
-            );
-        }
+    if let Some(path) = path.filter(|_| !force)
+        && let Some(why) = fit::obstacle(repository, path, id, task)?
+    {
+        bail!("{id}: {why}; --force throws away what is not committed");
     }
     Ok(())
 }
@@ -172,19 +201,22 @@ fn take(
     lock: &Lock,
     state: &Execution,
     id: &str,
-) -> anyhow::Result<Option<String>> {
-    let tip = repository.tip(&branch_of(id))?;
+) -> anyhow::Result<Vec<String>> {
+    let path = state.tasks.get(id).and_then(|task| task.worktree_path.as_deref()).map(Path::new);
     let base = repository.base_tip(state.base())?;
-    let mut kept = None;
-    if let Some(tip) = tip
-        && !repository.contains(&base, &tip)?
-    {
+    let elsewhere = path.and_then(|path| fit::head(repository, path));
+    let tips: BTreeSet<String> =
+        repository.tip(&branch_of(id))?.into_iter().chain(elsewhere).collect();
+    let mut kept = Vec::new();
+    for tip in tips {
+        if repository.contains(&base, &tip)? {
+            continue;
+        }
         let short = tip.get(..12).unwrap_or(&tip);
         let name = format!("refs/hookkeeper/reset/{id}/{short}");
         repository.must(&["update-ref", &name, &tip], lock)?;
-        kept = Some(name);
+        kept.push(name);
     }
-    let path = state.tasks.get(id).and_then(|task| task.worktree_path.as_deref()).map(Path::new);
     worktree::remove(repository, lock, id, path)?;
     Ok(kept)
 }

@@ -3,16 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use serde_json::{Value, json};
 
 use super::repository::Repository;
 use super::site::Site;
-use super::{init, next, rebuild, recover, start, worktree};
+use super::{fit, init, next, rebuild, recover, start, worktree};
 use crate::Outcome;
 use crate::books::execute::{Execution, Global, Status, Task};
 use crate::cli::said_json;
-use crate::execute::schedule;
 use crate::execute::truth::{self, Correction, Facts, branch_of};
+use crate::execute::{counts, schedule};
+use crate::store::lock::Lock;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -31,7 +33,7 @@ impl Arguments {
 
 pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
     let state = site.load()?;
-    let repository = Repository::open(Path::new(&state.project_path))?;
+    let repository = site.repository(&state)?;
     let mut said: Vec<Correction> = Vec::new();
     if options.dry_run {
         let mut state = state;
@@ -53,23 +55,41 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
         said.extend(text.map(|text| Correction { id, text }));
     }
     repository.calm()?;
-    tidy(site, &repository, &mut said)?;
-    let state = site.load()?;
-    let facts = repository.facts(&state)?;
-    let mut after = site.change(|state| {
-        let before = state.clone();
-        let busy = site.busy(state);
-        said.extend(truth::correct(state, &facts, &busy));
-        rebuild::fill_commits(&repository, state)?;
-        said.extend(rebuild::counted(Some(&before), state, site));
-        resumed(state);
-        Ok(state.clone())
-    })?;
+    // Nobody begins or merges anything between what git is asked and what is made of it.
+    let lock = repository.lock()?;
+    tidy(site, &repository, &lock, &mut said)?;
+    corrected(site, &repository, &mut said)?;
     // A branch of a task that is pending now is nobody's.
-    tidy(site, &repository, &mut said)?;
-    after = site.load().unwrap_or(after);
-    init::enter_again(site, &after)?;
+    tidy(site, &repository, &lock, &mut said)?;
+    drop(lock);
+    let after = site.load()?;
+    init::enter_again(site, &after, None)?;
     plan(site, &after, &said, options.of.json, false)
+}
+
+/// Brings the state in line with git. What others do to it meanwhile is not undone: then git is
+/// asked again.
+fn corrected(
+    site: &Site,
+    repository: &Repository,
+    said: &mut Vec<Correction>,
+) -> anyhow::Result<()> {
+    for _ in 0..rebuild::TRIES {
+        let bytes = site.folder.read()?;
+        let before = site.parsed(bytes.clone())?;
+        let facts = repository.facts(&before)?;
+        let (mut after, corrections) = rebuild::in_line(site, repository, &before, &facts);
+        resumed(&mut after);
+        let held = site.folder.lock()?;
+        if held.read()? != bytes {
+            continue;
+        }
+        said.extend(corrections);
+        said.extend(counts::wrong(&before, &after, &site.now()));
+        site.write(&held, Some(&before), after)?;
+        return Ok(());
+    }
+    bail!("the state is changed again and again at the same time; try again")
 }
 
 fn resumed(state: &mut Execution) {
@@ -79,18 +99,37 @@ fn resumed(state: &mut Execution) {
 }
 
 /// What is left of tasks that are merged goes; what tasks under way have lost comes back.
-fn tidy(site: &Site, repository: &Repository, said: &mut Vec<Correction>) -> anyhow::Result<()> {
+fn tidy(
+    site: &Site,
+    repository: &Repository,
+    lock: &Lock,
+    said: &mut Vec<Correction>,
+) -> anyhow::Result<()> {
     let state = site.load()?;
     let facts = repository.facts(&state)?;
     let busy = site.busy(&state);
-    let lock = repository.lock()?;
     for (id, task) in state.tasks.iter().filter(|(id, _)| !busy.contains(*id)) {
-        let mut say = |text: String| said.push(Correction { id: id.clone(), text });
+        let mut say = |text: String| {
+            let correction = Correction { id: id.clone(), text };
+            if !said.contains(&correction) {
+                said.push(correction);
+            }
+        };
         if is_leftover(&facts, id, task) {
-            worktree::remove(repository, &lock, id, facts.worktrees.get(id).map(Path::new))?;
-            say(format!("what was left of {} is removed", branch_of(id)));
+            let path = facts.worktrees.get(id).map(Path::new);
+            let more = match path {
+                Some(path) => fit::work_in(repository, path, id, task)?,
+                None => None,
+            };
+            match more {
+                Some(why) => say(format!("it is merged, but its worktree stays: {why}")),
+                None => {
+                    worktree::remove(repository, lock, id, path)?;
+                    say(format!("what was left of {} is removed", branch_of(id)));
+                }
+            }
         } else if let Some(tip) = lost_worktree(&facts, id, task) {
-            worktree::ensure(repository, &lock, id, &start::place(&state, id), tip, false)?;
+            worktree::ensure(repository, lock, id, &start::place(&state, id), tip, false)?;
             say("its worktree was gone and is made again from its branch".into());
         }
     }

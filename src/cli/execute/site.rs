@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use super::elsewhere;
+use super::repository::Repository;
 use crate::books::execute::{self, Claim, Execution, FILE, Step, Task};
 use crate::books::executions::Executions;
 use crate::books::to_bytes;
@@ -15,7 +17,6 @@ use crate::gather;
 use crate::plan::Change;
 use crate::store::execution::{Folder, Held};
 use crate::store::layout::Doc;
-use crate::store::view::View;
 use crate::time;
 
 /// A process on another machine that was silent for so long is taken for gone, as sessions are.
@@ -34,6 +35,7 @@ impl<'a> Site<'a> {
         let is = if path.exists() { "it is not a folder" } else { "there is no such folder" };
         anyhow::ensure!(path.is_dir(), "{}: {is}", path.display());
         let path = path.canonicalize().with_context(|| path.display().to_string())?;
+        elsewhere::refuse_copy(project, &path)?;
         let folder = Folder::open(&path)?;
         Ok(Self { project, folder, named: named.display().to_string() })
     }
@@ -44,6 +46,15 @@ impl<'a> Site<'a> {
         self.name_agents(&mut state);
         self.settle(&mut state);
         Ok(state)
+    }
+
+    /// The repository of an execution.
+    pub fn repository(&self, state: &Execution) -> anyhow::Result<Repository> {
+        self.repository_at(Path::new(&state.project_path))
+    }
+
+    pub fn repository_at(&self, project: &Path) -> anyhow::Result<Repository> {
+        Repository::open(project, self.command("rebuild"))
     }
 
     /// Works on the state under its lock; if that fails, nothing is written.
@@ -82,7 +93,7 @@ impl<'a> Site<'a> {
         Ok(after)
     }
 
-    fn settle(&self, state: &mut Execution) {
+    pub fn settle(&self, state: &mut Execution) {
         let updated = state.updated_at.take();
         state.settle(&self.now());
         state.updated_at = updated;
@@ -90,12 +101,8 @@ impl<'a> Site<'a> {
 
     /// The agents that hooks saw at tasks.
     fn name_agents(&self, state: &mut Execution) {
-        let home = self.project.process.home();
-        let view = View::open(Path::new(&state.project_path), home.as_deref());
-        let known: Option<Executions> =
-            view.ok().flatten().and_then(|view| view.document("executions.json"));
-        let known = known.into_iter().flat_map(|known| known.executions);
-        for known in known.filter(|known| known.tasks_path == state.tasks_path) {
+        let known = elsewhere::known(self.project, Path::new(&state.project_path));
+        for known in known.into_iter().filter(|known| known.tasks_path == state.tasks_path) {
             for (id, seen) in known.agents.into_iter().filter(|(_, seen)| seen.stopped.is_none()) {
                 if let Some(task) = state.tasks.get_mut(&id).filter(|task| task.status.is_running())
                 {
@@ -162,12 +169,15 @@ impl<'a> Site<'a> {
 
     /// `hookkeeper execute WHAT TASKS_PATH`, for messages.
     pub fn command(&self, what: &str) -> String {
-        let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
-        let line = format!("hookkeeper execute {verb} {} {rest}", shell_word(&self.named));
-        format!("`{}`", line.trim_end())
+        command(what, &self.named)
     }
 
-    fn parsed(&self, bytes: Option<Vec<u8>>) -> anyhow::Result<Execution> {
+    /// The same for an agent, who works in another directory.
+    pub fn command_anywhere(&self, what: &str) -> String {
+        command(what, &self.folder.path().display().to_string())
+    }
+
+    pub fn parsed(&self, bytes: Option<Vec<u8>>) -> anyhow::Result<Execution> {
         let file = self.folder.path().join(FILE);
         let Some(bytes) = bytes else {
             bail!(
@@ -187,7 +197,7 @@ impl<'a> Site<'a> {
                 file.display(),
                 self.command("rebuild")
             ),
-            Ok(state) => Ok(state),
+            Ok(state) => elsewhere::moved(self, state),
             Err(why) => bail!(
                 "{} cannot be used: {why}. {} makes a new one from git and keeps this one as {FILE}.bak",
                 file.display(),
@@ -221,6 +231,12 @@ pub fn absolute(project: &Project, path: &Path) -> anyhow::Result<PathBuf> {
         None => project.process.cwd().context("there is no working directory")?,
     };
     Ok(base.join(path))
+}
+
+fn command(what: &str, tasks: &str) -> String {
+    let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let line = format!("hookkeeper execute {verb} {} {rest}", shell_word(tasks));
+    format!("`{}`", line.trim_end())
 }
 
 fn shell_word(text: &str) -> String {

@@ -17,7 +17,7 @@ use crate::execute::{schedule, steps};
 pub fn run(site: &Site, id: &str, session: Option<String>, json: bool) -> anyhow::Result<Outcome> {
     let state = site.load()?;
     task(&state, id)?;
-    let repository = Repository::open(Path::new(&state.project_path))?;
+    let repository = site.repository(&state)?;
     repository.calm()?;
     let onto = repository.base_tip(state.base())?;
     recover::if_dead(site, &repository, id)?;
@@ -36,7 +36,7 @@ pub fn run(site: &Site, id: &str, session: Option<String>, json: bool) -> anyhow
         let task = task_mut(state, id)?;
         let before = task.clone();
         done(id, steps::go(task, Status::InProgress))?;
-        task.attempts += 1;
+        task.attempts = task.attempts.saturating_add(1);
         task.worktree_path = Some(path.display().to_string());
         task.branch = Some(branch_of(id));
         task.started_at = Some(now);
@@ -75,7 +75,7 @@ pub fn run(site: &Site, id: &str, session: Option<String>, json: bool) -> anyhow
     }
     text.push_str(&format!(
         "Commit the work there, then {}.",
-        site.command(&format!("verify {id}"))
+        site.command_anywhere(&format!("verify {id}"))
     ));
     Ok(Outcome::said(text))
 }
@@ -104,7 +104,11 @@ fn refuse_leftovers(
     }
     let path = place(state, id);
     if path.exists() {
-        bail!("{} exists already; move it away", path.display());
+        bail!(
+            "{} exists already; move it away, or {} removes what is left of a worktree",
+            path.display(),
+            site.command(&format!("reset-task {id} --force"))
+        );
     }
     Ok(())
 }

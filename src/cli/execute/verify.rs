@@ -6,9 +6,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::repository::Repository;
 use super::site::{Site, done, task, task_mut};
-use super::{One, next, recover};
+use super::{One, fit, next, recover};
 use crate::Outcome;
 use crate::books::execute::{Status, Step, Verification};
 use crate::books::{clip, plural};
@@ -34,6 +33,8 @@ impl Arguments {
 
 /// So much is kept of what the commands print.
 const KEPT: usize = 500;
+/// So many are noted of the files that they leave.
+const LEFT: usize = 200;
 
 /// What all the commands came to.
 struct Ran {
@@ -47,7 +48,7 @@ struct Ran {
 pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
     let (id, json) = (options.one.id.as_str(), options.one.of.json);
     let state = site.load()?;
-    let repository = Repository::open(Path::new(&state.project_path))?;
+    let repository = site.repository(&state)?;
     recover::if_dead(site, &repository, id)?;
     let state = site.load()?;
     let own = task(&state, id)?;
@@ -69,16 +70,12 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
     let gone =
         || format!("the branch {branch} is gone; {} puts that right", site.command("resume"));
     let tip = repository.tip(&branch)?.with_context(gone)?;
-    let modified = repository.modified(worktree)?;
-    if let Some(first) = modified.first() {
-        bail!(
-            "{id}: {} in its worktree {} not committed ({first}); only what is committed is merged",
-            plural(modified.len(), "change"),
-            if modified.len() == 1 { "is" } else { "are" }
-        );
+    if let Some(why) = fit::obstacle(&repository, worktree, id, own)? {
+        bail!("{id}: {why}; only what is committed on {branch} is merged");
     }
+    let claim = site.claim(Step::Verify);
+    let mark = recover::mark(&claim);
     site.change(|state| {
-        let claim = site.claim(Step::Verify);
         let task = task_mut(state, id)?;
         site.refuse_busy(id, task)?;
         done(id, steps::go(task, Status::Verifying))?;
@@ -87,7 +84,7 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
     })?;
     let limit = Duration::from_secs(options.time_limit);
     let shown = site.project.process.terminal().is_terminal && !json;
-    let ran = commands(&brief.run, &worktree.join(&repository.prefix), limit, shown);
+    let ran = commands(&brief.run, &mark, &worktree.join(&repository.prefix), limit, shown);
     let ran = match ran {
         Ok(ran) if !ran.interrupted => ran,
         other => {
@@ -97,6 +94,8 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
         }
     };
     let commits = repository.ahead(&base, &tip)?;
+    let after = fit::look(&repository, worktree, id)?;
+    let left = after.iter().flat_map(fit::Worktree::untracked).take(LEFT).cloned().collect();
     let redact = site.project.redactor()?;
     let output = tail(&redact.text(&ran.output));
     let failed = ran.failed.as_ref().map(|why| redact.text(why));
@@ -111,6 +110,7 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
             commands: brief.run.len() as u64,
             seconds,
             output: output.clone(),
+            left,
             at: now.clone(),
             ..Verification::default()
         });
@@ -167,14 +167,20 @@ pub fn run(site: &Site, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// Runs the commands one after the other, until one fails.
-fn commands(lines: &[String], dir: &Path, limit: Duration, shown: bool) -> anyhow::Result<Ran> {
+fn commands(
+    lines: &[String],
+    mark: &str,
+    dir: &Path,
+    limit: Duration,
+    shown: bool,
+) -> anyhow::Result<Ran> {
     let mut ran = Ran { failed: None, interrupted: false, millis: 0, output: String::new() };
     let last_words = crate::process::lines::Lines::default();
     for (n, line) in lines.iter().enumerate() {
         if shown {
             let _ = last_words.print(&format!("[{}/{}] {}", n + 1, lines.len(), clip(line, 200)));
         }
-        let tried = child::try_line(line, dir, limit, shown)
+        let tried = child::try_line(line, mark, dir, limit, shown)
             .with_context(|| format!("`{}` cannot be run", clip(line, 200)))?;
         ran.millis += tried.millis;
         ran.output = tried.tail;

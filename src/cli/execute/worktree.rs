@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use super::repository::Repository;
+use crate::books::execute::Execution;
 use crate::execute::truth::branch_of;
 use crate::facts::files;
 use crate::process::git::Git;
@@ -49,11 +50,20 @@ pub fn ensure(
         let _ = repository.act(&["worktree", "remove", "--force", "--force", &place], lock)?;
     }
     let mut args = vec!["worktree", "add", "--quiet"];
-    match repository.tip(&branch)? {
-        Some(_) => args.extend([place.as_str(), &branch]),
-        None => args.extend(["-b", &branch, &place, onto]),
+    let had_branch = repository.branch_exists(id)?;
+    match had_branch {
+        true => args.extend([place.as_str(), &branch]),
+        false => args.extend(["-b", &branch, &place, onto]),
     }
-    repository.must(&args, lock)
+    let made = repository.must(&args, lock);
+    if made.is_err() {
+        // A hook of the repository that fails is heard of when everything is made.
+        let _ = take_away(repository, lock, id, path);
+        if !had_branch && repository.tip(&branch)?.is_some_and(|tip| tip == onto) {
+            let _ = repository.act(&["branch", "-D", "--quiet", &branch], lock);
+        }
+    }
+    made
 }
 
 /// Removes a task's worktree and then its branch. What the branch has must be safe elsewhere.
@@ -100,6 +110,21 @@ fn take_away(repository: &Repository, lock: &Lock, id: &str, path: &Path) -> any
     Ok(())
 }
 
+/// Worktrees and repository find each other again where one of them was moved.
+pub fn repair(repository: &Repository, lock: &Lock, state: &Execution) -> anyhow::Result<()> {
+    let dir = Path::new(&state.worktree_dir);
+    let known: BTreeSet<PathBuf> =
+        repository.worktrees()?.into_iter().map(|(path, _)| path).collect();
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let lost = state.tasks.keys().map(|id| dir.join(id));
+    let lost = lost.filter(|path| path.join(".git").is_file() && !known.contains(&real(path)));
+    for path in lost {
+        // What git does not take for one of its own, it leaves as it is.
+        repository.act(&["worktree", "repair", &path.display().to_string()], lock)?;
+    }
+    Ok(())
+}
+
 pub fn is_registered(repository: &Repository, path: &Path) -> anyhow::Result<bool> {
     let real = path.canonicalize();
     let is = |(have, _): &(PathBuf, Option<String>)| {
@@ -127,8 +152,8 @@ fn clear_torn(repository: &Repository, id: &str, path: &Path) -> anyhow::Result<
 /// Everything is checked out.
 fn is_whole(repository: &Repository, path: &Path, branch: &str) -> bool {
     let git = Git::in_dir(path);
-    let head = git.ask(&["symbolic-ref", "-q", "--short", "HEAD"]);
-    if !head.is_ok_and(|said| said.out.trim() == branch) {
+    let head = git.ask(&["symbolic-ref", "-q", "HEAD"]);
+    if !head.is_ok_and(|said| said.out.trim() == format!("refs/heads/{branch}")) {
         return false;
     }
     let lock = git.ask(&["rev-parse", "--git-path", "index.lock"]);

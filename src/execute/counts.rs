@@ -1,0 +1,82 @@
+//! Counts that a file has wrong. They are computed before every write, so this is only for people.
+
+use super::truth::Correction;
+use crate::books::execute::{Execution, Layer, Metrics};
+
+/// What was wrong in `before`, by what its own tasks say, and how many there are now.
+pub fn wrong(before: &Execution, after: &Execution, now: &str) -> Option<Correction> {
+    let settled = |state: &Execution| {
+        let mut state = state.clone();
+        state.settle(now);
+        state
+    };
+    if differences(before, &settled(before)).is_empty() {
+        return None;
+    }
+    let text = differences(before, &settled(after)).join("; ");
+    (!text.is_empty()).then(|| Correction { id: "counts".into(), text })
+}
+
+fn differences(was: &Execution, is: &Execution) -> Vec<String> {
+    let mut said = Vec::new();
+    let complete = |m: &Metrics| (m.completed_tasks, m.total_tasks);
+    let (had, has) = (complete(&was.metrics), complete(&is.metrics));
+    if had != has {
+        said.push(format!(
+            "said {} of {} tasks complete, there are {} of {}",
+            had.0, had.1, has.0, has.1
+        ));
+    }
+    let (had, has) = (&was.metrics, &is.metrics);
+    for (what, had, has) in [
+        ("failed tasks", had.failed_tasks, has.failed_tasks),
+        ("attempts", had.total_attempts, has.total_attempts),
+        ("commits", had.total_commits, has.total_commits),
+    ] {
+        if had != has {
+            said.push(format!("said {had} {what}, there are {has}"));
+        }
+    }
+    for name in was.layer_names() {
+        if !is.layers.contains_key(name) {
+            said.push(format!("layer {name} has no task"));
+        }
+    }
+    for (name, has) in &is.layers {
+        let counts = |l: &Layer| (l.tasks_completed, l.tasks_total, l.tasks_failed, l.status);
+        match was.layers.get(name) {
+            None => said.push(format!("layer {name} was missing")),
+            Some(had) if counts(had) != counts(has) => said.push(format!(
+                "layer {name} said {} of {}, has {} of {}",
+                had.tasks_completed, had.tasks_total, has.tasks_completed, has.tasks_total
+            )),
+            Some(_) => {}
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::books::execute::{Status, Task};
+
+    const NOW: &str = "2026-01-29T10:30:00Z";
+
+    #[test]
+    fn only_what_differs_is_named() {
+        let mut state = Execution::default();
+        let layer = Some("1-x".to_owned());
+        state.tasks.insert("a".into(), Task { layer, attempts: 2, ..Task::default() });
+        state.settle(NOW);
+        let mut after = state.clone();
+        after.tasks.get_mut("a").unwrap().status = Status::Completed;
+        assert_eq!(wrong(&state, &after, NOW), None, "that follows from the task");
+        state.metrics.total_attempts = 7;
+        let mut made_up = state.clone();
+        made_up.layers.insert("9-z".into(), Layer::default());
+        let text = |before: &Execution| wrong(before, &state, NOW).unwrap().text;
+        assert_eq!(text(&state), "said 7 attempts, there are 2");
+        assert_eq!(text(&made_up), "said 7 attempts, there are 2; layer 9-z has no task");
+    }
+}
