@@ -16,7 +16,7 @@ pub mod unit;
 
 use serde::{Deserialize, Serialize};
 
-use super::Extra;
+use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
 use lifecycle::Status;
@@ -144,6 +144,20 @@ impl Task {
     pub fn all_closed(&self) -> bool {
         let mut units = self.units().iter().peekable();
         units.peek().is_some() && units.all(|(_, unit)| unit.is_closed())
+    }
+
+    /// Adds what git has. What is recorded stays: it may be on another branch now.
+    pub fn add_commits(&mut self, found: Vec<String>) {
+        fn hash(commit: &str) -> &str {
+            commit.split(':').next().unwrap_or(commit).trim()
+        }
+        let is = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
+        for commit in found {
+            if !self.commits.iter().any(|have| is(hash(have), hash(&commit))) {
+                self.commits.push(commit);
+            }
+        }
+        keep_newest(&mut self.commits, COMMITS);
     }
 
     /// In a state that others wrote, what a unit waits for may be all that is said of its needs.

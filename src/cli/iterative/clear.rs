@@ -53,12 +53,14 @@ pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> 
         };
         let plan = store.task_text(&slug, if knowledge { Part::Plan } else { Part::Tasks })?;
         let known = old.as_ref().filter(|old| old.is_known());
+        let mut collected = Task { commits: known.map(|old| old.commits.clone()).unwrap_or_default(), ..Task::default() };
+        collected.add_commits(commits.unwrap_or_default());
         let sources = Sources {
             slug: slug.as_str(),
             brief: brief.as_deref(),
             plan: plan.as_deref(),
             log: &log,
-            commits: commits.unwrap_or_else(|| known.map(|old| old.commits.clone()).unwrap_or_default()),
+            commits: collected.commits,
             old: known,
         };
         let state = make(&sources).map_err(|why| anyhow::anyhow!("task {slug} was not changed: {why}"))?;
@@ -126,9 +128,7 @@ pub fn archive(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
     let commits = at.commits(&slug)?;
     put_away(at, &slug, force, |store, book, snapshot| {
         if let Some(mut book) = book {
-            if let Some(commits) = commits {
-                book.state.commits = commits;
-            }
+            book.state.add_commits(commits.unwrap_or_default());
             let mut entry = Entry::of_task("Archived");
             entry.phase = Some("complete".into());
             entry.session = Some(NONE.to_owned());

@@ -125,9 +125,7 @@ impl Desk<'_> {
             let book = self.open(store, &slug)?;
             let snapshot = around(store)?;
             let mut here = Here { book, snapshot, store, signalled: false };
-            if let Some(commits) = commits {
-                here.book.state.commits = commits;
-            }
+            here.book.state.add_commits(commits.unwrap_or_default());
             let conflicts = here.book.conflicts.clone();
             let mut said = work(&mut here)?;
             self.write(here)?;

@@ -1,0 +1,68 @@
+//! Iterative tasks whose files somebody wrote in, emptied or lost, and sessions that came and went.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+#[path = "support/iterative.rs"]
+mod iterative;
+mod support;
+
+use std::fs;
+use std::process::Command;
+
+use iterative::*;
+use support::{Scratch, good};
+
+fn write(scratch: &Scratch, name: &str, text: &str) {
+    fs::write(file(scratch, name), text).unwrap();
+}
+
+fn git(scratch: &Scratch, args: &[&str]) {
+    let identity = ["-c", "user.name=Dev", "-c", "user.email=dev@example.com"];
+    let run =
+        Command::new("git").args(identity).args(args).current_dir(scratch.root()).output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+}
+
+fn commits(scratch: &Scratch) -> Vec<String> {
+    let state = state(scratch);
+    let commits = state["commits"].as_array().cloned().unwrap_or_default();
+    commits.iter().map(|c| c.as_str().unwrap().split_once(": ").unwrap().1.to_owned()).collect()
+}
+
+#[test]
+fn commits_that_are_recorded_stay() {
+    let scratch = shop();
+    git(&scratch, &["init", "-q", "-b", "main", "."]);
+    git(&scratch, &["commit", "-q", "--allow-empty", "-m", "before"]);
+    good(scratch.run(&NEW, b""));
+    git(&scratch, &["checkout", "-q", "-b", "feature"]);
+    git(&scratch, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    good(run(&scratch, &["next", "auth"]));
+    git(&scratch, &["checkout", "-q", "main"]);
+    git(&scratch, &["commit", "-q", "--allow-empty", "-m", "somebody else's"]);
+    good(run(&scratch, &["log", "auth", "T1", "--did", "x", "--remaining", "y"]));
+    assert_eq!(commits(&scratch), ["one"]);
+    rebuild_changes_nothing(&scratch);
+    git(&scratch, &["checkout", "-q", "feature"]);
+    git(&scratch, &["commit", "-q", "--allow-empty", "-m", "two"]);
+    good(run(&scratch, &["next", "auth"]));
+    assert_eq!(commits(&scratch), ["one", "two"]);
+    // What was rewritten is on no branch any more, and its successor counts.
+    git(&scratch, &["commit", "-q", "--allow-empty", "--amend", "-m", "two, better"]);
+    good(run(&scratch, &["next", "auth"]));
+    assert_eq!(commits(&scratch), ["one", "two", "two, better"]);
+
+    // The seed's own example, in a repository that has none of its commits.
+    write(&scratch, "progress.md", "# Progress Log\n");
+    write(&scratch, "state.json", include_str!("seeds/000/iterative.json"));
+    good(run(&scratch, &["log", "auth", "T3", "--did", "x", "--remaining", "y"]));
+    assert_eq!(
+        commits(&scratch),
+        ["feat(user-auth): Add User model", "feat(user-auth): Create auth service"]
+    );
+}
