@@ -159,7 +159,7 @@ fn iterative(
         return book(store, slug, context.now);
     }
     let mut found: Vec<(u8, std::cmp::Reverse<String>, TaskSlug)> = Vec::new();
-    for slug in store.task_slugs()? {
+    for slug in store.newest_tasks()? {
         if let Some(task) = store.task_state(&slug)?.filter(Task::is_open) {
             let rank = drive::iterative::rank(task.session_id.as_deref(), event, snapshot);
             found.push((rank, std::cmp::Reverse(task.updated), slug));

@@ -15,7 +15,10 @@ use std::fs;
 use std::process::Command;
 
 use iterative::*;
-use support::{Scratch, good};
+use serde_json::{Value, json};
+use support::{Scratch, event, good, refused};
+
+const OTHER: &str = "1a2b3c4d-1111-4222-8333-444455556666";
 
 fn write(scratch: &Scratch, name: &str, text: &str) {
     fs::write(file(scratch, name), text).unwrap();
@@ -65,4 +68,45 @@ fn commits_that_are_recorded_stay() {
         commits(&scratch),
         ["feat(user-auth): Add User model", "feat(user-auth): Create auth service"]
     );
+}
+
+fn live(scratch: &Scratch, session: &str) -> Value {
+    scratch.doc(&format!("session/live/{session}.json"))
+}
+
+#[test]
+fn the_two_hundred_and_first_task_is_a_task_too() {
+    let scratch = shop();
+    for n in 0..205 {
+        let folder = scratch.root().join(format!(".claude/iterative/a{n:03}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::File::open(&folder).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    good(scratch.run(&NEW, b""));
+    good(
+        scratch.run(
+            &[&["iterative", "new", "zz"][..], &NEW[3..], &["--session", OTHER]].concat(),
+            b"",
+        ),
+    );
+    let log = ["log", "zz", "T1", "--did", "x", "--remaining", "y"];
+    good(run(&scratch, &log));
+    let before = support::tree(&scratch.root().join(".claude/iterative/zz"));
+    refused(
+        &scratch.run(
+            &[&["iterative", "new", "zz"][..], &NEW[3..], &["--session", "third"]].concat(),
+            b"",
+        ),
+        ".claude/iterative/zz is there already",
+    );
+    assert_eq!(support::tree(&scratch.root().join(".claude/iterative/zz")), before);
+    let run = run(&scratch, &["next", "nothing"]);
+    assert!(
+        run.stderr.contains("there are a000, ") && run.stderr.contains(" and 187 more"),
+        "{}",
+        run.stderr
+    );
+    // The hook's scan is short, but what was worked on last is in it.
+    scratch.hook(&event(OTHER, "SessionStart", json!({"source": "startup"})));
+    assert_eq!(live(&scratch, OTHER)["loop_task"], "zz");
 }

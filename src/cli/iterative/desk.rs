@@ -9,6 +9,7 @@ use super::commits;
 use super::driver::note_driver;
 use crate::Outcome;
 use crate::books::autonomous::Autonomous;
+use crate::books::clip;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::Log;
@@ -22,6 +23,9 @@ use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::store::iterative::Shelf;
 use crate::store::layout::{Doc, Part};
+
+/// Names in a message.
+const NAMES: usize = 20;
 
 pub struct Desk<'a> {
     pub project: &'a Project<'a>,
@@ -65,16 +69,18 @@ impl Desk<'_> {
 
     /// The same among those that are fit for something.
     pub fn slug_of(&self, named: Option<&str>, fit: fn(&Task) -> bool) -> anyhow::Result<TaskSlug> {
+        let shelf = self.shelf()?;
+        if let (Some(shelf), Some(slug)) = (&shelf, named.and_then(TaskSlug::known))
+            && shelf.has(&slug)?
+        {
+            return Ok(slug);
+        }
         let known = self.slugs()?;
         if let Some(name) = named {
-            if let Some(slug) = known.iter().find(|slug| slug.as_str() == name) {
-                return Ok(slug.clone());
-            }
-            let name = crate::books::clip(name, 80);
-            let names: Vec<&str> = known.iter().map(TaskSlug::as_str).collect();
-            match names.as_slice() {
+            let name = clip(name, 80);
+            match known.as_slice() {
                 [] => bail!("there is no task `{name}`; `hookkeeper iterative new` makes one"),
-                names => bail!("there is no task `{name}`; there are {}", names.join(", ")),
+                known => bail!("there is no task `{name}`; there are {}", names(known)),
             }
         }
         let mut open = Vec::new();
@@ -89,10 +95,7 @@ impl Desk<'_> {
         match open.as_slice() {
             [slug] => Ok(slug.clone()),
             [] => bail!("no task is open; `hookkeeper iterative list` shows all, name one"),
-            several => {
-                let names: Vec<&str> = several.iter().map(TaskSlug::as_str).collect();
-                bail!("several tasks are open, name one: {}", names.join(", "))
-            }
+            several => bail!("several tasks are open, name one: {}", names(several)),
         }
     }
 
@@ -244,4 +247,12 @@ impl Here<'_> {
 /// What the rules forbid, as an error.
 pub fn rule(result: Result<(), String>) -> anyhow::Result<()> {
     result.map_err(anyhow::Error::msg)
+}
+
+fn names(slugs: &[TaskSlug]) -> String {
+    let names: Vec<&str> = slugs.iter().take(NAMES).map(TaskSlug::as_str).collect();
+    match slugs.len() - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
