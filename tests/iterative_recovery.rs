@@ -110,3 +110,40 @@ fn the_two_hundred_and_first_task_is_a_task_too() {
     scratch.hook(&event(OTHER, "SessionStart", json!({"source": "startup"})));
     assert_eq!(live(&scratch, OTHER)["loop_task"], "zz");
 }
+
+#[test]
+fn a_keyword_has_to_fit() {
+    let scratch = shop();
+    let specs = [
+        "T1: Export | output matches the golden file | output out.md",
+        "T2: Clean | files are gone | files a.rs, b.rs",
+        "T3: Model | model tests pass | model sonnet",
+        "T4: Small | needs no review | needs T1 T2",
+        "Setup: Begin | max 5 people | max 7",
+        "T6: After | needs Setup",
+    ];
+    let args: Vec<&str> = specs.iter().flat_map(|spec| ["--unit", spec]).collect();
+    good(scratch.run(&[&NEW[..7], &args].concat(), b""));
+    let tasks = state(&scratch)["tasks"].clone();
+    let criteria =
+        ["output matches the golden file", "files are gone", "model tests pass", "needs no review"];
+    for (n, criteria) in criteria.iter().enumerate() {
+        assert_eq!(tasks[format!("T{}", n + 1)]["criteria"], *criteria);
+    }
+    assert_eq!(
+        (&tasks["T1"]["output"], &tasks["T3"]["model"]),
+        (&json!("out.md"), &json!("sonnet"))
+    );
+    assert_eq!(tasks["T2"]["files"], json!(["a.rs", "b.rs"]));
+    assert_eq!(
+        (&tasks["T4"]["needs"], &tasks["T6"]["needs"]),
+        (&json!(["T1", "T2"]), &json!(["Setup"]))
+    );
+    assert_eq!(
+        (&tasks["Setup"]["criteria"], &tasks["Setup"]["max_iterations"]),
+        (&json!("max 5 people"), &json!(7))
+    );
+    for slip in ["T7: x | needs Stup", "T7: x | needs T9 first", "T7: x | needs Setup, Stup"] {
+        refused(&run(&scratch, &["unit", "auth", slip]), "which does not exist");
+    }
+}

@@ -6,12 +6,25 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::lifecycle::Status;
+use super::progress::TASK;
 use super::{Extra, MAX_ITERATIONS};
 use crate::books::is_zero;
 #[cfg(test)]
 use crate::schema::fields;
 
 const WAITING: &str = "Waiting on ";
+const LONGEST_ID: usize = 16;
+pub const ID_RULE: &str =
+    "an id is a letter and then up to 15 letters, digits, `_`, `-` and `.`, such as T1";
+
+/// Whether a unit can be called that.
+pub fn is_id(id: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    id.starts_with(|c: char| c.is_ascii_alphabetic())
+        && id.len() <= LONGEST_ID
+        && id.bytes().all(plain)
+        && id != TASK
+}
 
 /// A unit: where it stands, and what it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
