@@ -9,10 +9,11 @@
 
 use hookkeeper::books::iterative::book::Book;
 use hookkeeper::books::iterative::brief::{self, Brief};
+use hookkeeper::books::iterative::differences::differences;
 use hookkeeper::books::iterative::lifecycle::Status;
 use hookkeeper::books::iterative::plan;
 use hookkeeper::books::iterative::progress::{CREATED, Entry, HEAD, Log};
-use hookkeeper::books::iterative::rebuild::{Sources, differences, rebuild};
+use hookkeeper::books::iterative::rebuild::{Sources, rebuild};
 use hookkeeper::books::iterative::{Task, Unit};
 use hookkeeper::id::TaskSlug;
 use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};

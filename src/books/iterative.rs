@@ -4,15 +4,19 @@
 
 pub mod book;
 pub mod brief;
+mod by_hand;
 pub mod context;
+pub mod differences;
 pub mod guardrails;
 pub mod lifecycle;
 pub mod needs;
 pub mod plan;
+pub mod planned;
 pub mod progress;
 pub mod rebuild;
 pub mod step;
 pub mod unit;
+mod units;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +24,8 @@ use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
 use lifecycle::Status;
-pub use unit::{Unit, Units};
+pub use unit::Unit;
+pub use units::Units;
 
 pub const PHASES: [&str; 6] = ["discover", "plan", "execute", "verify", "deliver", "complete"];
 pub const DEVELOPMENT: &str = "development";
@@ -100,6 +105,11 @@ impl Task {
     /// What a unit is called in this mode.
     pub fn unit_word(&self) -> &'static str {
         if self.is_knowledge() { "phase" } else { "task" }
+    }
+
+    /// What its first unit is called.
+    pub fn first_unit(&self) -> &'static str {
+        if self.is_knowledge() { "R1" } else { "T1" }
     }
 
     /// The file that says what the units are about.

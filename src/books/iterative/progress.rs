@@ -3,6 +3,7 @@
 
 pub use super::step::Step;
 use crate::books::clip;
+use crate::time;
 
 pub const HEAD: &str = "# Progress Log\n";
 /// The subject of entries that are about the whole task.
@@ -80,6 +81,11 @@ impl Entry {
             out.push_str(&format!("**State:** {state}\n"));
         }
         out
+    }
+
+    /// When it was written, if that is a time at all.
+    pub fn time(&self) -> Option<&str> {
+        Some(self.at.as_str()).filter(|at| time::parse(at).is_some())
     }
 
     fn parse(heading: &str, lines: &[&str]) -> Option<Self> {

@@ -110,8 +110,9 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
         let owner = driver(at.session.as_deref());
         let units = plural(here.book.state.units().iter().count(), "unit");
         let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{}", here.now());
+        let book = here.book.clone();
         at.write(here)?;
-        Ok(Outcome::said(said))
+        at.answer(said, &slug, Some(&book))
     })
 }
 

@@ -2,15 +2,17 @@
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::desk::{Desk, rule};
+use super::desk::{Desk, Here, rule};
 use crate::Outcome;
 use crate::books::iterative::needs::{in_order, wrong};
 use crate::books::iterative::progress::Entry;
 use crate::books::iterative::unit::{ID_RULE, is_id};
-use crate::books::iterative::{Task, Unit};
+use crate::books::iterative::{Task, Unit, context};
 use crate::books::{clip, plural};
 use crate::facts::secrets::Redactor;
 use crate::loops::iterative::advance::go_on;
+use crate::plan::Change;
+use crate::store::layout::{Doc, Part};
 
 const LONGEST: usize = 500;
 const MOST: u64 = 1000;
@@ -22,6 +24,7 @@ pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
         here.must_run(at.session.as_deref())?;
         let mut task = here.book.state.clone();
         put(&mut task, units, &redact)?;
+        renew_context(here, &task)?;
         here.book.state = task;
         let added: Vec<&str> =
             here.book.state.units().ids().into_iter().rev().take(units.len()).collect();
@@ -33,6 +36,17 @@ pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
         let count = here.book.state.units().iter().count();
         Ok(format!("The task {slug} has {} now.\n{}", plural(count, "unit"), here.now()))
     })
+}
+
+/// What a task began with may have been nothing: its context names the units that came since, unless
+/// somebody wrote there.
+fn renew_context(here: &mut Here, task: &Task) -> anyhow::Result<()> {
+    let text = here.store.task_text(&here.book.slug, Part::Context)?;
+    if let Some(new) = text.and_then(|text| context::renew(&text, &here.book.state, task)) {
+        let doc = Doc::Iterative(here.book.slug.clone(), Part::Context);
+        here.store.commit(&[Change::Put(doc, new.into_bytes())])?;
+    }
+    Ok(())
 }
 
 pub fn put(task: &mut Task, specs: &[String], redact: &Redactor) -> anyhow::Result<()> {
