@@ -9,6 +9,7 @@ pub mod context;
 pub mod differences;
 pub mod guardrails;
 pub mod lifecycle;
+mod mark;
 pub mod needs;
 pub mod plan;
 pub mod planned;
