@@ -259,19 +259,35 @@ fn nobody_waits_by_saying_so() {
     assert_eq!(reply.get("decision"), None, "{reply}");
     assert_eq!(state(&scratch)["tasks"]["T2"]["reason"], "Said: Waiting on T1");
     rebuild_changes_nothing(&scratch);
-    // What has no iteration left is not begun again, whoever made it pending.
-    let plan = text(&scratch, "tasks.md").replace("Max iterations: 1\n", "Max iterations: 3\n");
-    write(&scratch, "tasks.md", &plan);
+}
+
+#[test]
+fn what_has_no_iteration_left_is_not_begun_again() {
+    let scratch = shop();
+    fs::create_dir_all(file(&scratch, "")).unwrap();
+    write(
+        &scratch,
+        "brief.md",
+        "# Login\n\n**Created:** 2026-01-14T10:30:00Z\n**Mode:** development\n",
+    );
+    write(&scratch, "tasks.md", "# T\n\n## Tasks\n\n- [ ] **T1**: Model\n- [ ] **T2**: Page\n");
+    let entry = |unit: &str, n: u8| {
+        format!("\n## {unit} - Iteration {n} - 2026-01-14T11:00:00Z\n**Did:** some\n")
+    };
+    let log = format!("# Progress Log\n{}{}", entry("T1", 5), entry("T2", 1));
+    write(&scratch, "progress.md", &log);
     good(run(&scratch, &["rebuild", "auth"]));
-    good(run(&scratch, &["unblock", "auth", "T2"]));
-    assert_eq!(state(&scratch)["current_iteration"], 2);
-    signal(&scratch, "BLOCKED: no key");
-    let mut lines: Vec<String> = text(&scratch, "tasks.md").lines().map(str::to_owned).collect();
-    let at = lines.iter().position(|line| line.contains("Max iterations: 3")).unwrap();
-    lines[at] = "  - Max iterations: 2".into();
-    write(&scratch, "tasks.md", &(lines.join("\n") + "\n"));
-    good(run(&scratch, &["rebuild", "auth"]));
-    refused(&run(&scratch, &["unblock", "auth", "T2"]), "T2 has used 2 of 2 iterations");
+    assert_eq!(
+        (status(&scratch, "T1"), status(&scratch, "T2")),
+        ("pending".into(), "in_progress".into())
+    );
+    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "go"})));
+    let reply = signal(&scratch, "BLOCKED: no words");
+    assert_eq!(reply.get("decision"), None, "{reply}");
+    let told = reply["systemMessage"].as_str().unwrap();
+    assert!(told.contains("T1 is out of iterations (5 of 5 iterations used)"), "{told}");
+    assert_eq!(status(&scratch, "T1"), "timeout");
+    rebuild_changes_nothing(&scratch);
 }
 
 #[test]
