@@ -162,6 +162,25 @@ fn a_task_is_cancelled_whatever_its_files_look_like() {
 }
 
 #[test]
+fn a_cancel_that_was_killed_half_way_is_brought_to_its_end() {
+    for by in ["cancel", "stop"] {
+        let scratch = started();
+        let before = text(&scratch, "state.json");
+        let live = fs::read(scratch.state().join(format!("session/live/{SESSION}.json"))).unwrap();
+        good(run(&scratch, &["cancel", "auth"]));
+        write(&scratch, "state.json", &before);
+        fs::write(scratch.state().join(format!("session/live/{SESSION}.json")), live).unwrap();
+        match by {
+            "stop" => assert_eq!(stop(&scratch, "hi").get("decision"), None),
+            _ => refused(&run(&scratch, &["cancel", "auth"]), "has ended (cancelled)"),
+        }
+        assert_eq!(state(&scratch)["verdict"], "cancelled", "{by}");
+        rebuild_changes_nothing(&scratch);
+        good(run(&scratch, &["new", "next", "--task", "x", "--mode", "development"]));
+    }
+}
+
+#[test]
 fn a_task_that_is_gone_is_cancelled_too() {
     for named in [&["cancel", "auth"][..], &["cancel"]] {
         let scratch = started();

@@ -109,6 +109,14 @@ impl Book {
         }
     }
 
+    /// Notes what the log corrects, where nothing else is to be recorded; whether there is anything.
+    pub fn settle_conflicts(&mut self) -> bool {
+        if self.new.is_empty() && !self.conflicts.is_empty() {
+            self.push(rebuilt(&self.conflicts));
+        }
+        !self.conflicts.is_empty()
+    }
+
     fn push(&mut self, mut entry: Entry) {
         entry.at = time::spell(self.now);
         entry.tidy();

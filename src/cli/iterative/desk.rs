@@ -81,7 +81,18 @@ impl Desk<'_> {
             let snapshot = around(store)?;
             let mut here = Here { book, snapshot, store, signalled: false };
             here.book.state.add_commits(commits.unwrap_or_default());
-            let mut said = work(&mut here)?;
+            let before = here.book.clone();
+            let mut said = match work(&mut here) {
+                Ok(said) => said,
+                Err(why) => {
+                    // What was refused changes nothing, but the state may have been left behind.
+                    here.book = before;
+                    if here.book.settle_conflicts() {
+                        self.write(here)?;
+                    }
+                    return Err(why);
+                }
+            };
             let plan = here.book.plan_doc();
             if here.store.frozen.contains(&plan) {
                 said.push_str(&format!(

@@ -72,6 +72,7 @@ pub fn at_stop(
 ) -> Option<Decision> {
     live.loop_task.as_ref()?;
     let Some(book) = running(snapshot) else {
+        left_behind(plan, snapshot);
         // It was ended elsewhere, or is gone; one that cannot be read may come back.
         let kept = snapshot.iterative.is_none() && snapshot.has(&Ask::Iterative);
         let frozen = snapshot.frozen.iter().any(|doc| matches!(doc, Doc::Iterative(..)));
@@ -104,6 +105,17 @@ pub fn at_stop(
         book.write(plan);
     }
     Some(decision)
+}
+
+/// A task that its log has ended, by a command that was killed before it could say so in the state.
+fn left_behind(plan: &mut Plan, snapshot: &Snapshot) {
+    let book = snapshot.iterative.as_ref();
+    let book = book.filter(|book| !Book::is_frozen(&book.slug, &snapshot.frozen));
+    if let Some(mut book) = book.cloned()
+        && book.settle_conflicts()
+    {
+        book.write(plan);
+    }
 }
 
 /// Why nothing drives the task at the moment, if nothing does: it is talked about, or a person was
