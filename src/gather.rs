@@ -162,7 +162,7 @@ fn iterative(
         return book(store, slug, context.now);
     }
     let mut found: Vec<(u8, std::cmp::Reverse<String>, TaskSlug)> = Vec::new();
-    for slug in store.task_slugs()? {
+    for slug in store.newest_tasks()? {
         if let Some(task) = store.task_state(&slug)?.filter(Task::is_open) {
             let rank = drive::iterative::rank(task.session_id.as_deref(), event, snapshot);
             found.push((rank, std::cmp::Reverse(task.updated), slug));
@@ -182,7 +182,12 @@ pub fn book(store: &mut Store, slug: TaskSlug, now: Time) -> Result<Option<Book>
     let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
     let plan = store.task_text(&slug, part)?;
     let doc = Doc::Iterative(slug.clone(), Part::State);
-    match Book::open(slug, state, progress.as_deref(), plan, now) {
+    let garbled = store.frozen.contains(&Doc::Iterative(slug.clone(), Part::Progress));
+    let opened = match progress {
+        None if garbled => Err("progress.md is no text".to_owned()),
+        progress => Book::open(slug, state, progress.as_deref(), plan, now),
+    };
+    match opened {
         Ok(book) => Ok(Some(book)),
         Err(why) => {
             store.freeze(&doc, &format!("is not used: {why}"));

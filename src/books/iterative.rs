@@ -4,23 +4,29 @@
 
 pub mod book;
 pub mod brief;
+mod by_hand;
 pub mod context;
+pub mod differences;
 pub mod guardrails;
 pub mod lifecycle;
+mod mark;
 pub mod needs;
 pub mod plan;
+pub mod planned;
 pub mod progress;
 pub mod rebuild;
 pub mod step;
 pub mod unit;
+mod units;
 
 use serde::{Deserialize, Serialize};
 
-use super::Extra;
+use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
 use lifecycle::Status;
-pub use unit::{Unit, Units};
+pub use unit::Unit;
+pub use units::Units;
 
 pub const PHASES: [&str; 6] = ["discover", "plan", "execute", "verify", "deliver", "complete"];
 pub const DEVELOPMENT: &str = "development";
@@ -102,6 +108,11 @@ impl Task {
         if self.is_knowledge() { "phase" } else { "task" }
     }
 
+    /// What its first unit is called.
+    pub fn first_unit(&self) -> &'static str {
+        if self.is_knowledge() { "R1" } else { "T1" }
+    }
+
     /// The file that says what the units are about.
     pub fn plan_file(&self) -> &'static str {
         if self.is_knowledge() { "plan.md" } else { "tasks.md" }
@@ -144,6 +155,20 @@ impl Task {
     pub fn all_closed(&self) -> bool {
         let mut units = self.units().iter().peekable();
         units.peek().is_some() && units.all(|(_, unit)| unit.is_closed())
+    }
+
+    /// Adds what git has. What is recorded stays: it may be on another branch now.
+    pub fn add_commits(&mut self, found: Vec<String>) {
+        fn hash(commit: &str) -> &str {
+            commit.split(':').next().unwrap_or(commit).trim()
+        }
+        let is = |one: &str, other: &str| one.starts_with(other) || other.starts_with(one);
+        for commit in found {
+            if !self.commits.iter().any(|have| is(hash(have), hash(&commit))) {
+                self.commits.push(commit);
+            }
+        }
+        keep_newest(&mut self.commits, COMMITS);
     }
 
     /// In a state that others wrote, what a unit waits for may be all that is said of its needs.

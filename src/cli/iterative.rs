@@ -1,11 +1,14 @@
 //! `hookkeeper iterative`: tasks whose units are worked on, confirmed and verified.
 
+mod cancel;
 mod clear;
 mod commits;
 mod desk;
 mod driver;
+mod find;
 mod guardrail;
 mod new;
+mod rebuild;
 mod show;
 mod steps;
 mod unit;
@@ -18,6 +21,9 @@ use crate::Outcome;
 pub struct Arguments {
     #[command(flatten)]
     who: Who,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
     #[command(subcommand)]
     what: What,
 }
@@ -41,19 +47,12 @@ enum What {
     },
     /// All tasks
     #[command(after_help = "Example:\n  hookkeeper iterative list --json")]
-    List {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Where a task stands: its units, what blocks them, what is next
     #[command(after_help = "Example:\n  hookkeeper iterative status user-auth")]
     Status {
         /// The task (default: the session's, or the only open one)
         slug: Option<String>,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
     },
     /// What to do now; starts the next unit if none is at work
     #[command(after_help = "Example:\n  hookkeeper iterative next user-auth")]
@@ -154,12 +153,12 @@ enum What {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let session = options.who.id(project.process);
-    let at = desk::Desk { project, session };
+    let at = desk::Desk { project, session, json: options.json };
     match &options.what {
         What::New(new) => new::run(&at, new),
         What::Unit { slug, units } => unit::add(&at, slug, units),
-        What::List { json } => show::list(&at, *json),
-        What::Status { slug, json } => show::status(&at, slug.as_deref(), *json),
+        What::List => show::list(&at),
+        What::Status { slug } => show::status(&at, slug.as_deref()),
         What::Next { slug } => steps::next(&at, slug.as_deref()),
         What::Log(log) => steps::log(&at, log),
         What::Signal { slug, signal } => steps::signal(&at, slug, signal),
@@ -170,8 +169,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Guardrail(guardrail) => guardrail::run(&at, guardrail),
         What::Resume { slug } => steps::resume(&at, slug.as_deref()),
         What::Adopt { slug } => steps::adopt(&at, slug.as_deref()),
-        What::Cancel { slug } => steps::cancel(&at, slug.as_deref()),
-        What::Rebuild { slug, new_log } => clear::rebuild(&at, slug, *new_log),
+        What::Cancel { slug } => cancel::cancel(&at, slug.as_deref()),
+        What::Rebuild { slug, new_log } => rebuild::rebuild(&at, slug, *new_log),
         What::Archive { slug, force } => clear::archive(&at, slug, *force),
         What::Remove { slug, force } => clear::remove(&at, slug, *force),
     }

@@ -206,8 +206,10 @@ fn branch_loop(live: &Live, snapshot: &Snapshot) -> Option<String> {
 fn iterative(live: &Live, snapshot: &Snapshot) -> Option<String> {
     let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
     // What another session works on is not this one's to go on with.
-    let owner = book.state.session_id.as_ref().filter(|id| **id != live.session_id);
-    if owner.is_some_and(|owner| snapshot.lives.contains_key(owner)) {
+    let own = live.loop_task.as_deref() == Some(book.slug.as_str());
+    let owner = book.state.session_id.as_ref().filter(|id| !own && **id != live.session_id);
+    let is_live = |id: &&String| snapshot.lives.contains_key(*id) && !snapshot.gone.contains(*id);
+    if owner.is_some_and(|owner| is_live(&owner)) {
         return None;
     }
     let (done, all) = book.state.done();
@@ -225,7 +227,12 @@ fn iterative(live: &Live, snapshot: &Snapshot) -> Option<String> {
             line.push_str(&format!("; remaining: {}", clip(left, 500)));
         }
     }
-    Some(format!("{line}. What to do now: `hookkeeper iterative next {}`", book.slug))
+    let slug = &book.slug;
+    let adopt = owner.map(|owner| {
+        format!(" Session {owner}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {slug}`.")
+    });
+    let adopt = adopt.unwrap_or_default();
+    Some(format!("{line}.{adopt} What to do now: `hookkeeper iterative next {slug}`"))
 }
 
 fn running(live: &Live, context: Option<&Context>) -> Vec<String> {

@@ -41,6 +41,8 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     } else if !prompt.trim().is_empty() {
         // Calls that never became agents (denied, interrupted) end with their turn.
         live.calls.clear();
+        // So does what a signal has moved.
+        live.loop_signalled = false;
         live.task = Some(context.task(&prompt));
         if let Some(command) = slash_command(&prompt) {
             live.add_command(command, event.prompt_id(), false);

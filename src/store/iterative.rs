@@ -14,13 +14,24 @@ use crate::store::view::View;
 use crate::store::{Store, quarantine};
 
 const ROOM: &str = "iterative";
-/// Tasks that are looked at to find one; nobody has that many open at once.
+/// Tasks that a hook looks at to find one; nobody has that many open at once.
 const MOST: usize = 200;
 
 impl Store {
-    /// The folders of tasks, in order.
-    pub fn task_slugs(&self) -> Result<Vec<TaskSlug>> {
-        Ok(self.claude.sub(ROOM)?.map(|room| slugs(&room)).transpose()?.unwrap_or_default())
+    /// The folders of tasks that something happened in last.
+    pub fn newest_tasks(&self) -> Result<Vec<TaskSlug>> {
+        let Some(room) = self.claude.sub(ROOM)? else { return Ok(Vec::new()) };
+        let mut slugs = slugs(&room)?;
+        if slugs.len() > MOST {
+            slugs.sort_by_cached_key(|slug| std::cmp::Reverse(room.modified(slug.as_str())));
+            slugs.truncate(MOST);
+        }
+        Ok(slugs)
+    }
+
+    /// Whether something is there that has a task's name.
+    pub fn has_task(&self, slug: &TaskSlug) -> Result<bool> {
+        self.claude.sub(ROOM)?.map_or(Ok(false), |room| room.exists(slug.as_str()))
     }
 
     /// The state of a task, if it can be read. What cannot is frozen.
@@ -142,6 +153,10 @@ impl Shelf {
         Ok(self.claude.sub(ROOM)?.map(|room| slugs(&room)).transpose()?.unwrap_or_default())
     }
 
+    pub fn has(&self, slug: &TaskSlug) -> Result<bool> {
+        Ok(self.claude.sub(ROOM)?.is_some_and(|room| room.is_dir(slug.as_str())))
+    }
+
     pub fn archived(&self) -> Result<Vec<String>> {
         let Some(room) = self.claude.sub(ROOM)? else { return Ok(Vec::new()) };
         room.sub(TaskSlug::ARCHIVE)?.map_or_else(|| Ok(Vec::new()), |archive| archive.names())
@@ -184,7 +199,7 @@ pub fn task_of(path: &str) -> Option<TaskSlug> {
 
 fn slugs(room: &Dir) -> Result<Vec<TaskSlug>> {
     let names = room.names()?.into_iter().filter(|name| room.is_dir(name));
-    Ok(names.filter_map(|name| TaskSlug::known(&name)).take(MOST).collect())
+    Ok(names.filter_map(|name| TaskSlug::known(&name)).collect())
 }
 
 fn is_taken(cause: &std::io::Error) -> bool {

@@ -15,6 +15,8 @@ from test_walk import CORE, IO, START_UP
 FILE_CALLS = IO | {"faccessat", "fchmodat", "fchownat", "getcwd", "statx"}
 # A fault at any of these is tried even in the reduced run.
 SETTLING = {"write", "renameat", "renameat2", "mkdirat", "flock", "fdatasync", "unlinkat", "fchmodat", "fchownat", "exit_group"}
+# How often threads wait for each other and get memory is chance; nothing is changed by it.
+CHANCE = {"futex", "restart_syscall", "mmap", "munmap", "madvise"}
 
 
 def of(project, args, until=None, env=None):
@@ -30,7 +32,7 @@ def of(project, args, until=None, env=None):
     for line in lines[: until(lines) if until else None]:
         name = line[: line.index("(")]
         counted[name] += 1
-        if name not in START_UP:
+        if name not in START_UP | CHANCE:
             calls.append((name, counted[name], line))
     return calls
 

@@ -3,12 +3,13 @@
 import dataclasses
 import json
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Callable
 
 import books
 import calls
-from support import BASE_MARK, SECOND_AGENT, event, needs_strace, test
+from support import BASE_MARK, SECOND_AGENT, SESSION, event, needs_strace, test
 from test_walk import ALL_ERRORS, ERRORS
 
 # Not documents: the lock, what is appended to, and where things are put aside.
@@ -75,6 +76,29 @@ def awaiting(project):
     path.write_text(json.dumps(state))
 
 
+TASK = (
+    *("iterative", "new", "auth", "--task", "Login", "--mode", "development", "--session", SESSION),
+    *("--unit", "T1: Model | its tests pass | max 9", "--unit", "T2: Page | it opens | needs T1"),
+)
+
+
+def iterative(project):
+    """An iterative task that the session drives; its first unit is at work."""
+    run = project.run(b"", args=TASK)
+    assert run.code == 0, run.err
+    # Times are in seconds, and what the command writes has to differ.
+    time.sleep(1.1)
+
+
+def log_is_kept(stage, checks, what):
+    """The log of a task has only grown, and with the state it tells the same."""
+    log, inner = stage.project.claude / "iterative/auth/progress.md", "iterative/auth/progress.md"
+    if inner in stage.before:
+        checks.that(log.read_bytes().startswith(stage.before[inner]), f"{what}: an entry of progress.md is gone")
+        run = stage.project.run(b"", args=("iterative", "rebuild", "auth"))
+        checks.that(run.out.strip() == "Task auth: nothing differed.", f"{what}: rebuild says {run.out or run.err}")
+
+
 COMMANDS = [
     Command(("reset", "all"), healed=False),
     Command(("reset", "agents"), healed=False),
@@ -92,6 +116,10 @@ COMMANDS = [
     Command(("autonomous", "start", "Add login"), again=(0, 1)),
     Command(("autonomous", "approve"), awaiting, again=(0, 1)),
     Command(("autonomous", "checkpoint", "Half way"), awaiting, full_only=True),
+    Command(("iterative", "signal", "auth", "T1_DONE"), iterative, again=(0, 1)),
+    Command(("iterative", "log", "auth", "T1", "--did", "Half of it", "--remaining", "The rest"), iterative),
+    Command(("iterative", "unit", "auth", "T3: Form | it is sent"), iterative, again=(0, 1), full_only=True),
+    Command(("iterative", "cancel", "auth"), iterative, again=(0, 1), full_only=True),
 ]
 
 
@@ -156,6 +184,7 @@ def check(stage, call, checks):
     if stage.args == ("validate", "--repair"):
         checks.that(not stage.broken(), f"{what}: then again: {stage.broken()} is broken")
     sound(stage, checks, f"{what}: then again")
+    log_is_kept(stage, checks, f"{what}: then again")
     checks.ran(project.run(event("SubagentStart", agent_id="a-later")), f"{what}: then again, then SubagentStart", codes=(0,))
     started = any(agent["id"] == "a-later" for agent in (project.live() or {"agents": []})["agents"])
     checks.that(started, f"{what}: then again: the next event is not in the books")
@@ -177,7 +206,7 @@ def nothing_lost(stage, checks, what):
     whole = options.read_bytes() in (stage.before["hookkeeper.json"], stage.after["hookkeeper.json"])
     checks.that(whole, f"{what}: hookkeeper.json is neither old nor new")
     checks.that(options.stat().st_mode & 0o777 == 0o640, f"{what}: hookkeeper.json has mode {options.stat().st_mode & 0o777:o}")
-    beside = {path.name for path in project.claude.iterdir()} - {"hookkeeper.json", "state", "branches", "autonomous-loop.json"}
+    beside = {path.name for path in project.claude.iterdir()} - {"hookkeeper.json", "state", "branches", "autonomous-loop.json", "iterative"}
     checks.that(not beside, f"{what}: beside the books: {beside}")
     sound(stage, checks, what)
 
@@ -259,5 +288,8 @@ def commands_with_errors(suite, checks):
         payload = event("SubagentStart", agent_id="a-later")
         checks.ran(stage.project.run(payload), f"{what}: then SubagentStart", codes=(0,))
         sound(stage, checks, f"{what}: then SubagentStart")
+        if stage.args[0] == "iterative":
+            stage.project.run(b"", args=stage.args)
+            log_is_kept(stage, checks, f"{what}: then again")
 
     on_stages(suite, choose, one)

@@ -4,10 +4,12 @@
 //! it. So the log is enough to make the state again, and a kill between the two writes is healed by
 //! whoever opens the book next.
 
-use super::plan::{self, Planned};
+use super::differences::differences;
+use super::lifecycle::Status;
+use super::needs::{circle, in_order};
 use super::progress::{Entry, Log, TASK};
-use super::rebuild::{apply, differences, fold};
-use super::{Task, lifecycle};
+use super::rebuild::{allowed, apply, fold};
+use super::{Task, plan, planned};
 use crate::books::clip;
 use crate::id::TaskSlug;
 use crate::plan::{Change, Plan};
@@ -46,23 +48,8 @@ impl Book {
             None => return Err("progress.md is missing".into()),
             Some(text) => Log::parse(text).map_err(|why| format!("progress.md: {why}"))?,
         };
-        let before = state.clone();
-        let mut known = state;
-        for (id, planned) in Planned::parse(plan.as_deref().unwrap_or_default()).units.iter() {
-            if let Some(unit) = known.units_mut().get_mut(id) {
-                unit.learn_from(planned);
-            }
-        }
-        let mut book = Self {
-            slug,
-            state: known,
-            log,
-            plan,
-            conflicts: Vec::new(),
-            new: Vec::new(),
-            before,
-            now,
-        };
+        let known = learn(&state, plan.as_deref());
+        let mut book = Self { before: state, ..Self::with(slug, known, log, plan, now) };
         if !book.log.is_anchored() {
             book.state.guess_needs();
             book.state.settle();
@@ -88,28 +75,23 @@ impl Book {
         }
     }
 
+    /// A task whose log begins anew with the state as it is.
+    pub fn without_log(slug: TaskSlug, state: &Task, plan: Option<String>, now: Time) -> Self {
+        let mut known = learn(state, plan.as_deref());
+        known.guess_needs();
+        known.settle();
+        Self::with(slug, known, Log::default(), plan, now)
+    }
+
     /// Puts an entry into the log, and what follows from it into the state. Refused if it would
     /// break the lifecycle: the rule is named.
     pub fn record(&mut self, entry: Entry) -> Result<(), String> {
         if entry.subject != TASK {
-            self.must_be_allowed(&entry)?;
+            allowed(&self.state, &entry)?;
         }
         self.anchor(&entry);
         self.push(entry);
         Ok(())
-    }
-
-    fn must_be_allowed(&self, entry: &Entry) -> Result<(), String> {
-        let id = &entry.subject;
-        let Some(unit) = self.state.unit(id) else {
-            return Err(format!("there is no unit `{}`", clip(id, 80)));
-        };
-        let Some(step) = &entry.step else { return Ok(()) };
-        let Some(is) = unit.stands() else {
-            return Err(format!("{id}: nobody knows the status `{}`", clip(&unit.status, 40)));
-        };
-        lifecycle::allowed(is, step.to)
-            .map_err(|rule| format!("{id}: {} → {} is refused: {rule}", is.name(), step.to.name()))
     }
 
     /// Before the first new entry: what the log could not tell, or what it corrects.
@@ -127,12 +109,33 @@ impl Book {
         }
     }
 
+    /// Notes what the log corrects, where nothing else is to be recorded; whether there is anything.
+    pub fn settle_conflicts(&mut self) -> bool {
+        if self.new.is_empty() && !self.conflicts.is_empty() {
+            self.push(rebuilt(&self.conflicts));
+        }
+        !self.conflicts.is_empty()
+    }
+
     fn push(&mut self, mut entry: Entry) {
         entry.at = time::spell(self.now);
         entry.tidy();
         apply(&mut self.state, &entry);
         self.log.entries.push(entry.clone());
         self.new.push(entry);
+    }
+
+    /// Whether a unit has just been said to be done, so that its confirmation begins now.
+    pub fn begins_to_confirm(&self) -> bool {
+        let mut steps = self.new.iter().filter_map(|entry| entry.step.as_ref());
+        steps.any(|step| step.to == Status::Confirming && step.from != step.to)
+    }
+
+    /// Whether one of the documents must stay as it is that nothing can go on without. The plan is
+    /// none of them.
+    pub fn is_frozen(slug: &TaskSlug, frozen: &[Doc]) -> bool {
+        let is = |part| frozen.contains(&Doc::Iterative(slug.clone(), part));
+        is(Part::State) || is(Part::Progress)
     }
 
     pub fn is_changed(&self) -> bool {
@@ -147,6 +150,11 @@ impl Book {
         Doc::Iterative(self.slug.clone(), part)
     }
 
+    /// The document that says what the units are about.
+    pub fn plan_doc(&self) -> Doc {
+        self.doc(if self.state.is_knowledge() { Part::Plan } else { Part::Tasks })
+    }
+
     /// What has to be written: the log first, because the state follows from it.
     pub fn write(&self, plan: &mut Plan) {
         let text: String = self.new.iter().map(Entry::markdown).collect();
@@ -154,13 +162,28 @@ impl Book {
             plan.changes.push(Change::Append(self.doc(Part::Progress), text));
         }
         plan.put(self.doc(Part::State), &self.state);
-        let part = if self.state.is_knowledge() { Part::Plan } else { Part::Tasks };
         let text = match &self.plan {
             Some(text) => plan::update(text, &self.state),
             None => plan::render(&self.state),
         };
-        plan.put_text(self.doc(part), &text);
+        plan.put_text(self.plan_doc(), &text);
     }
+}
+
+/// A state with what only the plan says of its units.
+fn learn(state: &Task, plan: Option<&str>) -> Task {
+    let mut known = state.clone();
+    let planned = planned::parse(plan.unwrap_or_default());
+    let ids: Vec<String> = state.units().iter().map(|(id, _)| id.clone()).collect();
+    for (id, planned) in planned.iter() {
+        if let Some(unit) = known.units_mut().get_mut(id) {
+            let mut planned = planned.clone();
+            in_order(&mut planned.needs, &ids);
+            unit.learn_from(&planned);
+        }
+    }
+    // With units that need each other nothing could be done any more.
+    if circle(known.units()).is_empty() { known } else { state.clone() }
 }
 
 /// The entry that says what the log corrected in the state.

@@ -7,16 +7,29 @@ use super::brief::Brief;
 const WORDS: usize = 190;
 const SENTENCE: usize = 30;
 const KEY_FILES: usize = 10;
+const FILES: &str = "**Key files/outputs:**\n";
 
 pub fn render(task: &Task, brief: &Brief) -> String {
     let goal = if brief.outcome.is_empty() { &task.task } else { &brief.outcome };
     let approach = if brief.approach.is_empty() { "See brief.md." } else { &brief.approach };
     let head = format!(
-        "# {} Context\n\n**Goal:** {}\n\n**Approach:** {}\n\n**Key files/outputs:**\n",
+        "# {} Context\n\n**Goal:** {}\n\n**Approach:** {}\n\n",
         first_words(&task.task, 12),
         first_words(goal, SENTENCE),
         first_words(approach, SENTENCE),
     );
+    let about = about(&head, task);
+    format!("{head}{about}")
+}
+
+/// The same text for a task that has other units now; `None` if somebody wrote below its head.
+pub fn renew(text: &str, old: &Task, new: &Task) -> Option<String> {
+    let head = text.get(..text.find(FILES)?)?;
+    (text == format!("{head}{}", about(head, old))).then(|| format!("{head}{}", about(head, new)))
+}
+
+/// What the units make of it, in the words that the head leaves.
+fn about(head: &str, task: &Task) -> String {
     let patterns = "\n**Patterns to follow:**\n- The lessons in guardrails.md\n\n**Signals:**\n";
     let units = || task.units().iter();
     let files = units().flat_map(|(id, unit)| {
@@ -29,10 +42,10 @@ pub fn render(task: &Task, brief: &Brief) -> String {
         let done = if unit.criteria.is_empty() { &unit.title } else { &unit.criteria };
         format!("- {id}: {}\n", first_words(done, SENTENCE))
     });
-    let mut left = WORDS.saturating_sub(words(&head) + words(patterns));
+    let mut left = WORDS.saturating_sub(words(head) + words(FILES) + words(patterns));
     let files = fitting(files.into_iter(), &mut left, task.plan_file());
     let signals = fitting(signals, &mut left, task.plan_file());
-    format!("{head}{files}{patterns}{signals}")
+    format!("{FILES}{files}{patterns}{signals}")
 }
 
 /// As many lines as there is room for.

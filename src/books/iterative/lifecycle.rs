@@ -48,7 +48,8 @@ pub fn allowed(from: Status, to: Status) -> Result<(), String> {
         (from, to) if from == to => from.is_at_work(),
         (InProgress, Confirming) | (Confirming, Verifying) | (Verifying, Done) => true,
         (Confirming | Verifying, InProgress) => true,
-        (from, Timeout) => from.is_at_work(),
+        // One that has none left is not begun again.
+        (from, Timeout) => from.is_at_work() || from == Pending,
         // Blocked by its work, or given up by somebody.
         (from, Blocked) => from != Done,
         (Blocked | Timeout, Pending) => true,

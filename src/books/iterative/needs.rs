@@ -1,6 +1,7 @@
 //! Which units need which: as a plan writes it, and whether it can be done at all.
 
 use super::{Unit, Units};
+use crate::books::clip;
 
 const ARROW: &str = " → ";
 
@@ -39,6 +40,21 @@ pub fn chain(line: &str) -> Vec<String> {
 pub fn in_order(needs: &mut Vec<String>, ids: &[String]) {
     let wanted = std::mem::take(needs);
     needs.extend(ids.iter().filter(|id| wanted.contains(id)).cloned());
+}
+
+/// What is wrong with what units need: one that does not exist, or a circle.
+pub fn wrong(units: &Units) -> Option<String> {
+    let ids = units.ids();
+    for (id, unit) in units.iter() {
+        if let Some(odd) = unit.needs.iter().find(|need| !ids.contains(&need.as_str())) {
+            let (odd, ids) = (clip(odd, 40), ids.join(", "));
+            return Some(format!("unit {id} needs {odd}, which does not exist; there are {ids}"));
+        }
+    }
+    let circle = circle(units);
+    // Along what needs what, and back to where it began.
+    let first = circle.first()?;
+    Some(format!("units need each other in a circle: {} → {first}", circle.join(" → ")))
 }
 
 /// Units that need each other in a circle, in their order; empty if there are none.

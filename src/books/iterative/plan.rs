@@ -3,8 +3,9 @@
 //! limits), because people and models write their notes there.
 
 use super::lifecycle::Status;
-use super::needs::{chain, dependencies, in_order};
-use super::{Task, Unit, Units};
+use super::needs::dependencies;
+use super::planned::item;
+use super::{MAX_ITERATIONS, Task, Unit};
 use crate::books::plural;
 
 /// The whole file.
@@ -33,72 +34,109 @@ pub fn render(task: &Task) -> String {
 
 /// The file as it is, with what the state says; units that it does not have are added.
 pub fn update(text: &str, task: &Task) -> String {
-    let heading = if task.is_knowledge() { "## Phases" } else { "## Tasks" };
-    let known = Planned::parse(text).units;
-    let missing: Vec<&(String, Unit)> =
-        task.units().iter().filter(|(id, _)| known.get(id).is_none()).collect();
-    if !missing.is_empty() && !text.lines().any(|line| line.trim() == heading) {
+    if text.trim().is_empty() {
         return render(task);
     }
-    let mut out = Vec::new();
+    let heading = if task.is_knowledge() { "## Phases" } else { "## Tasks" };
+    let mut out: Vec<String> = Vec::new();
     let mut section = "";
-    let mut unit: Option<&Unit> = None;
-    for line in text.lines() {
+    let mut known: Vec<&str> = Vec::new();
+    let mut at: Option<Place> = None;
+    // What was written in another form stays, with the section that it lacks below it.
+    let has_section = text.lines().any(|line| line.trim() == heading);
+    let added = if has_section || task.units().is_empty() { vec![] } else { vec!["", heading] };
+    for line in text.lines().chain(added) {
         if line.starts_with("## ") {
+            leave(&mut out, at.take());
             if section == heading {
-                add_items(&mut out, &missing, task);
+                add_missing(&mut out, &known, task);
             }
             section = line.trim();
-            unit = None;
         }
-        if let Some((id, rest)) = item(line) {
-            unit = task.unit(id);
-            if let Some(unit) = unit {
+        if section == heading && line.starts_with("- ") {
+            leave(&mut out, at.take());
+            let found = item(line).and_then(|(id, rest)| Some((id, rest, task.unit(id)?)));
+            if let Some((id, rest, unit)) = found {
+                known.push(id);
                 out.push(format!("- {} **{id}**{rest}", checkbox(unit)));
+                at = Some(Place { unit, has_limit: false, end: out.len() });
                 continue;
             }
         }
-        let limit = line.trim_start().strip_prefix("- Max iterations:");
-        match (unit, limit) {
-            (Some(unit), Some(_)) => {
-                out.push(format!("  - Max iterations: {}", unit.max_iterations))
-            }
-            _ if section.is_empty() && line.starts_with("**Total:**") => {
-                out.push(format!("**Total:** {}", total(task)));
-            }
-            _ if section.is_empty() && line.starts_with("**Status:**") => {
-                out.push(format!("**Status:** {}", status_line(task)));
-            }
-            _ => out.push(line.to_owned()),
+        if let (Some(place), true) = (&mut at, line.trim_start().starts_with("- Max iterations:")) {
+            place.has_limit = true;
+            out.push(limit(place.unit));
+        } else if section.is_empty() && line.starts_with("**Total:**") {
+            out.push(format!("**Total:** {}", total(task)));
+        } else if section.is_empty() && line.starts_with("**Status:**") {
+            out.push(format!("**Status:** {}", status_line(task)));
+        } else {
+            out.push(line.to_owned());
+        }
+        if let (Some(place), false) = (&mut at, line.trim().is_empty()) {
+            place.end = out.len();
         }
     }
+    leave(&mut out, at);
     if section == heading {
-        add_items(&mut out, &missing, task);
+        add_missing(&mut out, &known, task);
     }
-    let mut text = out.join("\n") + "\n";
-    if !missing.is_empty() {
-        text = renew_dependencies(&text, task);
+    let text = out.join("\n") + "\n";
+    match missing(&known, task).next() {
+        Some(_) => renew_dependencies(&text, task),
+        None => text,
     }
-    text
 }
 
-fn add_items(out: &mut Vec<String>, missing: &[&(String, Unit)], task: &Task) {
+/// A unit in the file, and where its lines end.
+struct Place<'a> {
+    unit: &'a Unit,
+    has_limit: bool,
+    end: usize,
+}
+
+fn limit(unit: &Unit) -> String {
+    format!("  - Max iterations: {}", unit.max_iterations)
+}
+
+/// A limit that cannot be guessed has to be there when the unit's lines are over.
+fn leave(out: &mut Vec<String>, place: Option<Place>) {
+    let lacking = place.filter(|at| !at.has_limit && at.unit.max_iterations != MAX_ITERATIONS);
+    if let Some(place) = lacking {
+        out.insert(place.end, limit(place.unit));
+    }
+}
+
+fn missing<'a>(known: &[&str], task: &'a Task) -> impl Iterator<Item = &'a (String, Unit)> {
+    task.units().iter().filter(move |(id, _)| !known.contains(&id.as_str()))
+}
+
+fn add_missing(out: &mut Vec<String>, known: &[&str], task: &Task) {
+    if missing(known, task).next().is_none() {
+        return;
+    }
     while out.last().is_some_and(|line| line.trim().is_empty()) {
         out.pop();
     }
-    for (id, unit) in missing {
-        if item(out.last().map_or("", String::as_str)).is_none() {
-            out.push(String::new());
-        }
+    for (id, unit) in missing(known, task) {
+        out.push(String::new());
         out.extend(one(id, unit, task).trim_end().lines().map(str::to_owned));
     }
     out.push(String::new());
 }
 
+/// In knowledge mode this section is all that says what a unit needs, so it is made if it is gone.
 fn renew_dependencies(text: &str, task: &Task) -> String {
-    let Some((before, rest)) = text.split_once("## Dependencies\n") else { return text.to_owned() };
-    let after = rest.find("\n## ").and_then(|at| rest.get(at..)).unwrap_or_default();
-    format!("{before}## Dependencies\n{}{after}", dependencies(task.units()))
+    const HEADING: &str = "\n## Dependencies\n";
+    let chains = dependencies(task.units());
+    match text.split_once(HEADING) {
+        Some((before, rest)) => {
+            let after = rest.find("\n## ").and_then(|at| rest.get(at..)).unwrap_or_default();
+            format!("{before}{HEADING}{chains}{after}")
+        }
+        None if task.is_knowledge() => format!("{}\n{HEADING}{chains}", text.trim_end()),
+        None => text.to_owned(),
+    }
 }
 
 fn total(task: &Task) -> String {
@@ -156,86 +194,4 @@ fn one(id: &str, unit: &Unit, task: &Task) -> String {
     }
     line("Model", &unit.model);
     out
-}
-
-/// What a plan says of its units.
-#[derive(Debug, Default, PartialEq)]
-pub struct Planned {
-    pub units: Units,
-}
-
-impl Planned {
-    pub fn parse(text: &str) -> Self {
-        let mut units = Units::default();
-        let mut chains = Vec::new();
-        let mut section = "";
-        let mut explicit = Vec::new();
-        for line in text.lines() {
-            if let Some(heading) = line.strip_prefix("## ") {
-                section = heading.trim();
-            } else if section == "Dependencies" {
-                chains.push(chain(line));
-            } else if let Some((id, rest)) = item(line) {
-                let title = rest.strip_prefix(':').unwrap_or(rest).trim();
-                let unit = Unit { title: title.to_owned(), ..Unit::default() };
-                if units.get(id).is_none() {
-                    units.0.push((id.to_owned(), unit));
-                }
-            } else if let Some((key, value)) = detail(line)
-                && matches!(section, "Tasks" | "Phases")
-                && let Some((id, unit)) = units.0.last_mut()
-            {
-                if key == "Depends" {
-                    explicit.push(id.clone());
-                }
-                learn(unit, key, value);
-            }
-        }
-        let ids: Vec<String> = units.iter().map(|(id, _)| id.clone()).collect();
-        for pair in chains.iter().flat_map(|chain| chain.windows(2)) {
-            let [from, to] = pair else { continue };
-            if let Some(unit) = units.get_mut(to)
-                && !explicit.contains(to)
-            {
-                unit.needs.push(from.clone());
-            }
-        }
-        for (_, unit) in units.iter_mut() {
-            in_order(&mut unit.needs, &ids);
-        }
-        Self { units }
-    }
-}
-
-/// `- [x] **T1**: title`: the unit, and what follows it.
-fn item(line: &str) -> Option<(&str, &str)> {
-    let rest = line.strip_prefix("- [")?;
-    let rest = [" ] ", "x] ", "X] "].iter().find_map(|mark| rest.strip_prefix(mark))?;
-    let (id, rest) = rest.strip_prefix("**")?.split_once("**")?;
-    (!id.is_empty()).then_some((id, rest))
-}
-
-/// `  - Key: value`
-fn detail(line: &str) -> Option<(&str, &str)> {
-    if !line.starts_with([' ', '\t']) {
-        return None;
-    }
-    let (key, value) = line.trim_start().strip_prefix("- ")?.split_once(':')?;
-    Some((key.trim(), value.trim()))
-}
-
-fn learn(unit: &mut Unit, key: &str, value: &str) {
-    let list = || value.split(',').map(|part| part.trim().trim_matches('`').to_owned());
-    match key {
-        "Files" => unit.files = list().filter(|file| !file.is_empty()).collect(),
-        "Criteria" => unit.criteria = value.to_owned(),
-        "Output" => unit.output = value.trim_matches('`').to_owned(),
-        "Max iterations" => {
-            unit.max_iterations =
-                value.parse().ok().filter(|n| *n > 0).unwrap_or(unit.max_iterations);
-        }
-        "Depends" => unit.needs = list().collect(),
-        "Model" => unit.model = value.to_owned(),
-        _ => {}
-    }
 }

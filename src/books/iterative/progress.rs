@@ -1,8 +1,10 @@
 //! `progress.md`: what happened, entry by entry. Entries are only ever added. Models and people add
-//! their own in the same form; what moves a unit has a `**Status:**` line, which is ours.
+//! their own in the same form; what moves something is ours, and has a mark.
 
+use super::mark::MARK;
 pub use super::step::Step;
 use crate::books::clip;
+use crate::time;
 
 pub const HEAD: &str = "# Progress Log\n";
 /// The subject of entries that are about the whole task.
@@ -79,10 +81,17 @@ impl Entry {
         if let Some(state) = &self.state {
             out.push_str(&format!("**State:** {state}\n"));
         }
+        out.extend(self.mark());
         out
     }
 
-    fn parse(heading: &str, lines: &[&str]) -> Option<Self> {
+    /// When it was written, if that is a time at all.
+    pub fn time(&self) -> Option<&str> {
+        Some(self.at.as_str()).filter(|at| time::parse(at).is_some())
+    }
+
+    /// An entry, and whether it has its mark.
+    fn parse(heading: &str, lines: &[&str]) -> Option<(Self, bool)> {
         let (rest, at) = heading.rsplit_once(" - ")?;
         let (subject, what) = rest.rsplit_once(" - ")?;
         let mut entry = Self {
@@ -106,7 +115,10 @@ impl Entry {
                 _ => {}
             }
         }
-        Some(entry)
+        let mark = entry.mark();
+        let is_marked =
+            lines.iter().any(|line| Some(line.trim()) == mark.as_deref().map(str::trim));
+        Some((entry, is_marked))
     }
 
     /// The number in `Iteration 2`.
@@ -126,7 +138,7 @@ pub const CREATED: &str = "Created";
 /// `**Key:** value`, where the value may go on in the lines below.
 fn fields<'a>(lines: &[&'a str]) -> Vec<(&'a str, String)> {
     let mut found: Vec<(&str, String)> = Vec::new();
-    for line in lines {
+    for line in lines.iter().filter(|line| !line.trim().starts_with(MARK)) {
         let field = line.trim().strip_prefix("**").and_then(|rest| rest.split_once(":**"));
         match (field, found.last_mut()) {
             (Some((key, value)), _) => found.push((key, value.trim().to_owned())),
@@ -160,11 +172,18 @@ impl Log {
             .enumerate()
             .filter_map(|(n, line)| line.strip_prefix("## ").map(|heading| (n, heading.trim())));
         let heads: Vec<(usize, &str)> = heads.collect();
-        let mut entries = Vec::new();
+        let mut entries: Vec<Entry> = Vec::new();
+        // Before the first mark the log is from before there were any, or nobody's but theirs.
+        let mut marked = false;
         for (n, (at, heading)) in heads.iter().enumerate() {
             let end = heads.get(n + 1).map_or(lines.len(), |(next, _)| *next);
             let body = lines.get(at + 1..end).unwrap_or_default();
-            entries.extend(Entry::parse(heading, body));
+            let Some((mut entry, is_marked)) = Entry::parse(heading, body) else { continue };
+            if marked && !is_marked {
+                entry.only_records();
+            }
+            marked |= is_marked;
+            entries.push(entry);
         }
         let begins = lines.iter().find(|line| !line.trim().is_empty());
         if entries.is_empty() && begins.is_none_or(|line| line.trim() != HEAD.trim()) {

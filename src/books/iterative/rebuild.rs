@@ -1,10 +1,13 @@
 //! The state that follows from the log: `state.json` is a copy of this, and is made anew where the
 //! two differ.
 
+use super::by_hand::by_signals;
 use super::lifecycle::{self, Status};
-use super::plan::Planned;
+use super::needs::{in_order, wrong};
 use super::progress::{Entry, Log, NONE, TASK};
-use super::{Task, Unit, brief};
+use super::unit::{is_id, said};
+use super::{Task, Unit, brief, planned};
+use crate::books::clip;
 
 /// What there is to rebuild a state from.
 pub struct Sources<'a> {
@@ -35,25 +38,56 @@ pub fn rebuild(sources: &Sources) -> Result<Task, String> {
     }
     task.slug = sources.slug.to_owned();
     task.commits.clone_from(&sources.commits);
-    let planned = Planned::parse(sources.plan.unwrap_or_default());
     let known = sources.old.map(Task::units);
-    for (id, mut unit) in planned.units.0 {
+    for (id, mut unit) in planned::parse(sources.plan.unwrap_or_default()).0 {
         if let Some(old) = known.and_then(|units| units.get(&id)) {
             unit.extra = old.extra.clone();
         }
         task.units_mut().0.push((id, unit));
     }
-    // Without a plan the units of the state are all that is known of them.
-    if let (true, Some(units)) = (sources.plan.is_none(), known) {
-        for (id, unit) in units.iter() {
-            task.units_mut().0.push((id.clone(), unit.untouched()));
-        }
+    add_unplanned(&mut task, sources);
+    if let Some(why) = wrong(task.units()) {
+        return Err(format!("{}: {why}", task.plan_file()));
+    }
+    let ids: Vec<String> = task.units().iter().map(|(id, _)| id.clone()).collect();
+    for (_, unit) in task.units_mut().iter_mut() {
+        in_order(&mut unit.needs, &ids);
     }
     Ok(if sources.log.is_anchored() {
         fold(&task, sources.log)
     } else {
         by_signals(&task, sources.log)
     })
+}
+
+/// A plan that is gone, was emptied or has another form takes no unit away that the state knows, or,
+/// without a state, the log.
+fn add_unplanned(task: &mut Task, sources: &Sources) {
+    let mut more: Vec<(String, Unit)> = Vec::new();
+    match sources.old {
+        Some(old) => more.extend(old.units().iter().cloned()),
+        None => {
+            let entries = &sources.log.entries;
+            let states = entries.iter().filter_map(|entry| entry.state.as_ref());
+            for state in states.filter_map(|state| serde_json::from_str::<Task>(state).ok()) {
+                more.extend(state.units().iter().cloned());
+            }
+            let by_hand = !sources.log.is_anchored();
+            let is_work =
+                |entry: &&Entry| entry.step.is_some() || (by_hand && entry.iteration().is_some());
+            let subjects = entries.iter().filter(is_work).map(|entry| &entry.subject);
+            more.extend(subjects.filter(|id| is_id(id)).map(|id| (id.clone(), Unit::default())));
+        }
+    }
+    let mut ids: Vec<String> = task.units().iter().map(|(id, _)| id.clone()).collect();
+    ids.extend(more.iter().map(|(id, _)| id.clone()));
+    for (id, unit) in more {
+        if task.unit(&id).is_none() {
+            let mut unit = unit.untouched();
+            in_order(&mut unit.needs, &ids);
+            task.units_mut().0.push((id, unit));
+        }
+    }
 }
 
 /// A task after all that the log tells. `task` says what it is about; where it stands does not count.
@@ -65,21 +99,47 @@ pub fn fold(task: &Task, log: &Log) -> Task {
     state
 }
 
-/// What one entry changes. An entry that breaks the lifecycle changes nothing.
+/// Whether an entry may move its unit; if not, the rule that it would break.
+pub fn allowed(state: &Task, entry: &Entry) -> Result<(), String> {
+    let id = &entry.subject;
+    let Some(unit) = state.unit(id) else {
+        return Err(format!("there is no unit `{}`", clip(id, 80)));
+    };
+    let Some(step) = &entry.step else { return Ok(()) };
+    let Some(is) = unit.stands() else {
+        return Err(format!("{id}: nobody knows the status `{}`", clip(&unit.status, 40)));
+    };
+    let refused =
+        |rule: &str| Err(format!("{id}: {} → {} is refused: {rule}", is.name(), step.to.name()));
+    if let Err(rule) = lifecycle::allowed(is, step.to) {
+        return refused(&rule);
+    }
+    if step.from != is {
+        return refused(&format!("it is not {}", step.from.name()));
+    }
+    let begins = step.to.is_at_work() && !is.is_at_work();
+    match state.units().iter().find(|(_, unit)| begins && unit.is_at_work()) {
+        Some((other, _)) => refused(&format!("one unit is worked on at a time, and {other} is")),
+        None => Ok(()),
+    }
+}
+
+/// What one entry changes. An entry that breaks a rule changes nothing.
 pub fn apply(state: &mut Task, entry: &Entry) {
-    state.updated.clone_from(&entry.at);
+    if let Some(at) = entry.time() {
+        state.updated = at.to_owned();
+    }
     if entry.subject == TASK {
         apply_to_task(state, entry);
-    } else if let Some(unit) = state.units_mut().get_mut(&entry.subject)
-        && let Some(step) = &entry.step
+    } else if let (Ok(()), Some(step)) = (allowed(state, entry), &entry.step)
+        && let Some(unit) = state.units_mut().get_mut(&entry.subject)
+        && let Some(is) = unit.stands()
     {
-        let is = unit.stands().filter(|is| lifecycle::allowed(*is, step.to).is_ok());
-        let Some(is) = is else { return };
         unit.status = step.to.name().into();
         unit.iterations_used = step.iteration.unwrap_or(unit.iterations_used);
         unit.skipped = step.skipped;
         unit.reason = match step.to {
-            Status::Blocked | Status::Timeout => entry.blockers.clone(),
+            Status::Blocked | Status::Timeout => entry.blockers.as_deref().map(said),
             _ => None,
         };
         let gaps = format!("{}_GAPS", entry.subject);
@@ -121,63 +181,8 @@ fn apply_to_task(state: &mut Task, entry: &Entry) {
     }
 }
 
-/// A log that was kept without us: its signals tell how far the work has come.
-fn by_signals(task: &Task, log: &Log) -> Task {
-    let mut state = untouched(task);
-    state.phase = if state.units().is_empty() { "discover" } else { "execute" }.into();
-    for entry in &log.entries {
-        state.updated.clone_from(&entry.at);
-        let said = entry.signal.clone().unwrap_or_default();
-        let Some(unit) = state.units_mut().get_mut(&entry.subject) else { continue };
-        let word = said.strip_prefix(&format!("{}_", entry.subject)).unwrap_or(&said);
-        let is = unit.stands().unwrap_or(Status::Pending);
-        unit.iterations_used = unit.iterations_used.max(entry.iteration().unwrap_or(0));
-        let to = match (word, is) {
-            ("DONE", Status::Pending | Status::InProgress) => Status::Confirming,
-            ("DONE", Status::Confirming) => Status::Verifying,
-            ("VERIFIED", Status::Verifying) => Status::Done,
-            (word, _) if word.starts_with("BLOCKED") => Status::Blocked,
-            (_, Status::Pending) | ("GAPS", Status::Verifying) => Status::InProgress,
-            _ => is,
-        };
-        unit.status = to.name().into();
-        unit.reason = (to == Status::Blocked).then(|| blocker(entry, word));
-        match to {
-            Status::Confirming if is != to => unit.confirmations_used += 1,
-            Status::Done => {
-                unit.verification_passed = Some(true);
-                unit.completed_at = Some(entry.at.clone());
-            }
-            _ => {}
-        }
-    }
-    only_one_at_work(&mut state);
-    state.settle();
-    state
-}
-
-fn blocker(entry: &Entry, word: &str) -> String {
-    let said = word.strip_prefix("BLOCKED").unwrap_or(word).trim_start_matches([':', ' ']);
-    match (said, &entry.blockers) {
-        ("", Some(blockers)) => blockers.clone(),
-        ("", None) => "no reason given".into(),
-        (said, _) => said.to_owned(),
-    }
-}
-
-/// The newest unit is at work; the ones before it wait until somebody goes back to them.
-fn only_one_at_work(state: &mut Task) {
-    let at_work = state.units().iter().filter(|(_, unit)| unit.is_at_work());
-    let ids: Vec<String> = at_work.map(|(id, _)| id.clone()).collect();
-    for id in ids.iter().rev().skip(1) {
-        if let Some(unit) = state.units_mut().get_mut(id) {
-            unit.status = Status::Pending.name().into();
-        }
-    }
-}
-
 /// The same task before anything was done.
-fn untouched(task: &Task) -> Task {
+pub(super) fn untouched(task: &Task) -> Task {
     let mut state = task.clone();
     state.updated.clone_from(&task.created);
     state.phase = "discover".into();
@@ -203,52 +208,4 @@ fn stand_like(state: &mut Task, other: &Task) {
         }
     }
     state.settle();
-}
-
-/// Where a state and what the log makes of it differ, for people.
-pub fn differences(state: &Task, log: &Task) -> Vec<String> {
-    let (mut found, mut rules) = (Vec::new(), Vec::new());
-    let mut differ = |what: &str, is: &str, should: &str| {
-        if is != should {
-            found.push(format!("{what}: {is} in state.json, {should} by progress.md"));
-        }
-    };
-    differ("phase", &state.phase, &log.phase);
-    let word = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.into());
-    differ("verdict", &word(&state.verdict), &word(&log.verdict));
-    differ("session", &word(&state.session_id), &word(&log.session_id));
-    for (id, unit) in log.units().iter() {
-        let Some(is) = state.unit(id) else {
-            differ(id, "missing", &unit.status);
-            continue;
-        };
-        differ(id, &is.status, &unit.status);
-        rules.extend(broken_rule(id, is, unit));
-        let counts = |unit: &Unit| {
-            format!(
-                "{} iterations, {} confirmations",
-                unit.iterations_used, unit.confirmations_used
-            )
-        };
-        differ(id, &counts(is), &counts(unit));
-        let passed = |unit: &Unit| match unit.verification_passed {
-            Some(true) => "verified",
-            _ => "not verified",
-        };
-        differ(id, passed(is), passed(unit));
-    }
-    for id in state.units().ids() {
-        if log.unit(id).is_none() {
-            differ(id, "there", "unknown");
-        }
-    }
-    found.extend(rules);
-    found
-}
-
-/// The rule that a state breaks which says more of a unit than the log allows.
-fn broken_rule(id: &str, is: &Unit, log: &Unit) -> Option<String> {
-    let (from, to) = (log.stands()?, is.stands()?);
-    let rule = lifecycle::allowed(from, to).err().filter(|_| from != to)?;
-    Some(format!("{id}: {} → {} is refused: {rule}", from.name(), to.name()))
 }

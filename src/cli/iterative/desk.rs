@@ -1,9 +1,7 @@
-//! What the commands share: finding the task that is meant, changing it under the lock, and telling
-//! the session that drives it.
-
-use std::path::PathBuf;
+//! What the commands share: changing a task under the lock, and telling the session that drives it.
 
 use anyhow::bail;
+use serde_json::json;
 
 use super::commits;
 use super::driver::note_driver;
@@ -13,20 +11,22 @@ use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::Log;
 use crate::books::live::Live;
-use crate::cli::Project;
+use crate::cli::work::must_act_for;
+use crate::cli::{Project, said_json};
 use crate::gather;
 use crate::id::TaskSlug;
 use crate::loops::iterative::{prompt, title};
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
-use crate::store::iterative::Shelf;
 use crate::store::layout::{Doc, Part};
 
 pub struct Desk<'a> {
     pub project: &'a Project<'a>,
     /// For whom the command acts.
     pub session: Option<String>,
+    /// The answer is one JSON object.
+    pub json: bool,
 }
 
 /// A task under the lock, with the sessions around it.
@@ -39,63 +39,6 @@ pub struct Here<'a> {
 }
 
 impl Desk<'_> {
-    pub fn shelf(&self) -> anyhow::Result<Option<Shelf>> {
-        let root = self.root()?;
-        Ok(Shelf::open(&root, self.project.process.home().as_deref())?)
-    }
-
-    pub fn root(&self) -> anyhow::Result<PathBuf> {
-        self.project.root()
-    }
-
-    pub fn slugs(&self) -> anyhow::Result<Vec<TaskSlug>> {
-        Ok(self.shelf()?.map(|shelf| shelf.slugs()).transpose()?.unwrap_or_default())
-    }
-
-    /// The state of a task without the lock, if it can be read.
-    pub fn state(&self, slug: &TaskSlug) -> anyhow::Result<Option<Task>> {
-        let bytes = self.shelf()?.map(|shelf| shelf.bytes(slug, Part::State)).transpose()?;
-        Ok(bytes.flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-    }
-
-    /// The task that is named; else the session's; else the only one that is open.
-    pub fn slug(&self, named: Option<&str>) -> anyhow::Result<TaskSlug> {
-        self.slug_of(named, Task::is_open)
-    }
-
-    /// The same among those that are fit for something.
-    pub fn slug_of(&self, named: Option<&str>, fit: fn(&Task) -> bool) -> anyhow::Result<TaskSlug> {
-        let known = self.slugs()?;
-        if let Some(name) = named {
-            if let Some(slug) = known.iter().find(|slug| slug.as_str() == name) {
-                return Ok(slug.clone());
-            }
-            let name = crate::books::clip(name, 80);
-            let names: Vec<&str> = known.iter().map(TaskSlug::as_str).collect();
-            match names.as_slice() {
-                [] => bail!("there is no task `{name}`; `hookkeeper iterative new` makes one"),
-                names => bail!("there is no task `{name}`; there are {}", names.join(", ")),
-            }
-        }
-        let mut open = Vec::new();
-        for slug in known {
-            if let Some(task) = self.state(&slug)?.filter(fit) {
-                if self.session.is_some() && task.session_id == self.session {
-                    return Ok(slug);
-                }
-                open.push(slug);
-            }
-        }
-        match open.as_slice() {
-            [slug] => Ok(slug.clone()),
-            [] => bail!("no task is open; `hookkeeper iterative list` shows all, name one"),
-            several => {
-                let names: Vec<&str> = several.iter().map(TaskSlug::as_str).collect();
-                bail!("several tasks are open, name one: {}", names.join(", "))
-            }
-        }
-    }
-
     /// What git says that was committed for a task, before the lock is taken.
     pub fn commits(&self, slug: &TaskSlug) -> anyhow::Result<Option<Vec<String>>> {
         let Some(shelf) = self.shelf()? else { return Ok(None) };
@@ -119,40 +62,92 @@ impl Desk<'_> {
         named: Option<&str>,
         work: impl FnOnce(&mut Here) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
-        let slug = self.slug(named)?;
-        let commits = self.commits(&slug)?;
+        self.change_or(&self.slug(named)?, work, |_, why| Err(why))
+    }
+
+    /// The same, with another way for a task whose documents cannot be used.
+    pub fn change_or(
+        &self,
+        slug: &TaskSlug,
+        work: impl FnOnce(&mut Here) -> anyhow::Result<String>,
+        otherwise: impl FnOnce(&mut Store, anyhow::Error) -> anyhow::Result<String>,
+    ) -> anyhow::Result<Outcome> {
+        let commits = self.commits(slug)?;
         self.project.change(|store| {
-            let book = self.open(store, &slug)?;
+            let book = match self.open(store, slug)? {
+                Ok(book) => book,
+                Err(why) => return self.answer(otherwise(store, why)?, slug, None),
+            };
             let snapshot = around(store)?;
             let mut here = Here { book, snapshot, store, signalled: false };
-            if let Some(commits) = commits {
-                here.book.state.commits = commits;
+            here.book.state.add_commits(commits.unwrap_or_default());
+            let before = here.book.clone();
+            let mut said = match work(&mut here) {
+                Ok(said) => said,
+                Err(why) => {
+                    // What was refused changes nothing, but the state may have been left behind.
+                    here.book = before;
+                    if here.book.settle_conflicts() {
+                        self.write(here)?;
+                    }
+                    return Err(why);
+                }
+            };
+            let plan = here.book.plan_doc();
+            if here.store.frozen.contains(&plan) {
+                said.push_str(&format!(
+                    "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {slug}` makes it anew.",
+                    plan.path()
+                ));
             }
-            let conflicts = here.book.conflicts.clone();
-            let mut said = work(&mut here)?;
+            let book = here.book.clone();
             self.write(here)?;
-            if !conflicts.is_empty() {
+            if !book.conflicts.is_empty() {
                 said = format!(
                     "state.json and progress.md did not agree; the log holds: {}.\n{said}",
-                    conflicts.join("; ")
+                    book.conflicts.join("; ")
                 );
             }
-            Ok(Outcome::said(said))
+            self.answer(said, slug, Some(&book))
         })
     }
 
-    /// A task's book, or why it cannot be changed.
-    fn open(&self, store: &mut Store, slug: &TaskSlug) -> anyhow::Result<Book> {
-        let book = gather::book(store, slug.clone(), self.project.process.now())?;
-        let own = |doc: &&Doc| matches!(doc, Doc::Iterative(other, _) if other == slug);
-        let frozen = store.frozen.iter().any(|doc| own(&doc));
-        if let (Some(book), false) = (book, frozen) {
-            return Ok(book);
+    /// What a command says, and with `--json` where the task stands.
+    pub fn answer(
+        &self,
+        said: String,
+        slug: &TaskSlug,
+        book: Option<&Book>,
+    ) -> anyhow::Result<Outcome> {
+        match (self.json, book) {
+            (false, _) => Ok(Outcome::said(said)),
+            (true, None) => said_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
+            (true, Some(book)) => {
+                let task = &book.state;
+                said_json(&json!({
+                    "slug": slug.as_str(), "said": said.trim_end(), "open": task.is_open(),
+                    "next": task.current().or_else(|| task.workable()), "task": task,
+                    "conflicts": book.conflicts,
+                }))
+            }
         }
-        let why = store
-            .remarks
-            .last()
-            .map(|(_, text)| text.trim_start_matches("HookKeeper: ").to_owned());
+    }
+
+    /// A task's book, or why it cannot be used.
+    fn open(
+        &self,
+        store: &mut Store,
+        slug: &TaskSlug,
+    ) -> anyhow::Result<Result<Book, anyhow::Error>> {
+        let book = gather::book(store, slug.clone(), self.project.process.now())?;
+        if let (Some(book), false) = (book, Book::is_frozen(slug, &store.frozen)) {
+            return Ok(Ok(book));
+        }
+        let own =
+            [Part::State, Part::Progress].map(|part| Doc::Iterative(slug.clone(), part).path());
+        let about = |text: &str| own.iter().any(|path| text.contains(path.as_str()));
+        let why = store.remarks.iter().rev().find(|(_, text)| about(text));
+        let why = why.map(|(_, text)| text.trim_start_matches("HookKeeper: ").to_owned());
         let why = why.unwrap_or_else(|| format!(".claude/iterative/{slug} has no state.json."));
         let help = match why.contains("progress.md") {
             true => format!(
@@ -160,7 +155,7 @@ impl Desk<'_> {
             ),
             false => format!("`hookkeeper iterative rebuild {slug}` makes the state anew"),
         };
-        bail!("task {slug} was not changed: {why} {help}")
+        Ok(Err(anyhow::anyhow!("task {slug} was not changed: {why} {help}")))
     }
 
     /// Writes a book down, and tells the sessions whose loop it is or was.
@@ -196,13 +191,17 @@ impl Here<'_> {
 
     /// A command that a model runs acts for its session; a person's acts for all.
     pub fn must_be_own(&self, session: Option<&str>) -> anyhow::Result<()> {
-        match (session, self.book.state.session_id.as_deref()) {
-            (Some(own), Some(owner)) if own != owner => bail!(
-                "the {} is driven by session {owner}; to act for it: --session {owner}",
-                title(&self.book)
-            ),
-            _ => Ok(()),
+        let owner = self.book.state.session_id.as_deref();
+        if let (Some(own), Some(owner)) = (session, owner)
+            && own != owner
+            && !self.snapshot.lives.contains_key(owner)
+        {
+            let (title, slug) = (title(&self.book), &self.book.slug);
+            bail!(
+                "the {title} was driven by session {owner}, which has ended; `hookkeeper iterative adopt {slug}` takes it over"
+            );
         }
+        must_act_for(session, owner, || title(&self.book))
     }
 
     pub fn must_run(&self, session: Option<&str>) -> anyhow::Result<()> {
@@ -231,10 +230,11 @@ impl Here<'_> {
             }),
             "discover" | "plan" if state.units().is_empty() => format!(
                 "The task {slug} is in its phase {}. Fill in {}, then add units: \
-                 `hookkeeper iterative unit {slug} 'T1: title | criteria | max 5'`, and begin: \
+                 `hookkeeper iterative unit {slug} '{}: title | criteria | max 5'`, and begin: \
                  `hookkeeper iterative phase {slug} execute`.",
                 state.phase,
-                self.book.file(Part::Brief)
+                self.book.file(Part::Brief),
+                state.first_unit()
             ),
             phase => format!(
                 "The task {slug} is in its phase {phase}; its units go on with `hookkeeper iterative phase {slug} execute`."

@@ -5,7 +5,6 @@ use anyhow::bail;
 use super::desk::Desk;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
-use crate::books::iterative::lifecycle::Status;
 use crate::cli::work::must_be_free;
 use crate::hooks::desk as copies;
 use crate::hooks::drive::Name;
@@ -54,10 +53,6 @@ impl Desk<'_> {
 pub fn note_driver(plan: &mut Plan, snapshot: &mut Snapshot, book: &Book, signalled: bool) {
     let state = &book.state;
     let owner = state.session_id.as_ref().filter(|_| state.is_open());
-    let confirming = state
-        .current()
-        .and_then(|id| state.unit(id))
-        .is_some_and(|unit| unit.is(Status::Confirming));
     let mut changed = false;
     for live in snapshot.lives.values_mut() {
         let before = live.clone();
@@ -71,11 +66,9 @@ pub fn note_driver(plan: &mut Plan, snapshot: &mut Snapshot, book: &Book, signal
         if had && state.verdict.is_some() {
             live.loop_verdict.clone_from(&state.verdict);
         }
-        if drives && signalled {
-            live.loop_signalled = true;
-            if confirming {
-                live.loop_edits = 0;
-            }
+        live.loop_signalled |= drives && signalled;
+        if drives && book.begins_to_confirm() {
+            live.loop_edits = 0;
         }
         if *live != before {
             plan.put(Doc::live(&live.session_id), live);

@@ -88,6 +88,6 @@ pub fn run(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
         if !new.is_empty() {
             store.commit(&[Change::Append(doc.clone(), new)])?;
         }
-        Ok(Outcome::said(said))
+        at.answer(said, &slug, None)
     })
 }

@@ -86,10 +86,7 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
     let base = git::read(&at.root()?).commit;
     at.project.change(|store| {
         let folder = format!(".claude/iterative/{slug}");
-        ensure!(
-            !store.task_slugs()?.contains(&slug),
-            "{folder} is there already; choose another name"
-        );
+        ensure!(!store.has_task(&slug)?, "{folder} is there already; choose another name");
         let snapshot = around(store)?;
         if let Some(id) = &at.session {
             at.refuse_a_second(id, &snapshot, &slug)?;
@@ -113,8 +110,9 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
         let owner = driver(at.session.as_deref());
         let units = plural(here.book.state.units().iter().count(), "unit");
         let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{}", here.now());
+        let book = here.book.clone();
         at.write(here)?;
-        Ok(Outcome::said(said))
+        at.answer(said, &slug, Some(&book))
     })
 }
 

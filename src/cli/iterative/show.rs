@@ -18,7 +18,7 @@ use crate::store::iterative::utf8;
 use crate::store::layout::Part;
 use crate::time;
 
-pub fn list(at: &Desk, as_json: bool) -> anyhow::Result<Outcome> {
+pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
     let mut tasks = Vec::new();
     let mut broken = Vec::new();
     for slug in at.slugs()? {
@@ -28,7 +28,7 @@ pub fn list(at: &Desk, as_json: bool) -> anyhow::Result<Outcome> {
         }
     }
     let archived = at.shelf()?.map(|shelf| shelf.archived()).transpose()?.unwrap_or_default();
-    if as_json {
+    if at.json {
         let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
         return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
     }
@@ -62,10 +62,10 @@ pub fn list(at: &Desk, as_json: bool) -> anyhow::Result<Outcome> {
     Ok(Outcome::said(out))
 }
 
-pub fn status(at: &Desk, named: Option<&str>, as_json: bool) -> anyhow::Result<Outcome> {
+pub fn status(at: &Desk, named: Option<&str>) -> anyhow::Result<Outcome> {
     let slug = at.slug(named)?;
     let (book, trouble) = read(at, &slug)?;
-    if as_json {
+    if at.json {
         let task = &book.state;
         let next = task.current().or_else(|| task.workable());
         return said_json(&json!({
@@ -95,8 +95,15 @@ fn read(at: &Desk, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
     };
     let text = |part| Ok::<_, anyhow::Error>(bytes(part)?.and_then(|bytes| utf8(&bytes).ok()));
     let plan = text(if state.is_knowledge() { Part::Plan } else { Part::Tasks })?;
-    let progress = text(Part::Progress)?;
-    match Book::open(slug.clone(), state.clone(), progress.as_deref(), plan.clone(), now) {
+    let progress = bytes(Part::Progress)?;
+    let opened = match progress.as_deref().map(utf8) {
+        Some(Err(_)) => Err("progress.md is no text".to_owned()),
+        progress => {
+            let progress = progress.and_then(Result::ok);
+            Book::open(slug.clone(), state.clone(), progress.as_deref(), plan.clone(), now)
+        }
+    };
+    match opened {
         Ok(book) => Ok((book, None)),
         Err(why) if state.is_known() => Ok((
             Book::with(
@@ -217,7 +224,8 @@ fn next(book: &Book) -> String {
             format!("Next: {id}, {what}{}\n", left.unwrap_or_default())
         }
         None if task.units().is_empty() => {
-            format!("Next: `hookkeeper iterative unit {} 'T1: title | criteria'`\n", book.slug)
+            let (slug, first) = (&book.slug, task.first_unit());
+            format!("Next: `hookkeeper iterative unit {slug} '{first}: title | criteria'`\n")
         }
         None => format!("Next: {}\n", prompt::question(book).trim_start_matches("HookKeeper: ")),
     }

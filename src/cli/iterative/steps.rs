@@ -9,7 +9,6 @@ use crate::books::iterative::PHASES;
 use crate::books::iterative::progress::{Entry, NONE};
 use crate::cli::work::the_session;
 use crate::hooks::drive::iterative::adopted;
-use crate::loops::Verdict;
 use crate::loops::iterative::advance::{self, go_on};
 use crate::loops::iterative::signal::Said;
 use crate::loops::iterative::title;
@@ -98,7 +97,8 @@ pub fn phase(at: &Desk, slug: &str, name: &str) -> anyhow::Result<Outcome> {
             "execute" => {
                 here.must_run(at.session.as_deref())?;
                 if here.book.state.units().is_empty() {
-                    bail!("the task {slug} has no units; `hookkeeper iterative unit {slug} 'T1: title | criteria'` adds one");
+                    let first = here.book.state.first_unit();
+                    bail!("the task {slug} has no units; `hookkeeper iterative unit {slug} '{first}: title | criteria'` adds one");
                 }
             }
             _ => {}
@@ -151,14 +151,22 @@ pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
         task.is_known() && task.phase != "complete" && task.verdict.as_deref() != Some("complete")
     })?;
     at.change(Some(named.as_str()), |here| {
-        here.must_be_own(at.session.as_deref())?;
         let slug = here.book.slug.clone();
+        let owner = here.book.state.session_id.clone();
+        let ended = owner.as_ref().filter(|id| !here.snapshot.lives.contains_key(*id));
+        // A task whose session has ended goes on in the one that asks for it.
+        let heir = at.session.as_ref().filter(|own| match (&owner, ended) {
+            (Some(_), Some(ended)) => ended != *own,
+            (owner, _) => owner.is_none(),
+        });
+        if heir.is_none() {
+            here.must_be_own(at.session.as_deref())?;
+        }
         let was = here.book.state.verdict.clone();
         if was.as_deref() == Some("complete") || here.book.state.phase == "complete" {
             bail!("the task {slug} is complete; make a new one");
         }
-        let owner = here.book.state.session_id.clone();
-        if let Some(id) = owner.as_ref().or(at.session.as_ref()) {
+        if let Some(id) = heir.or(owner.as_ref()) {
             at.refuse_a_second(id, &here.snapshot, &slug)?;
         }
         if was.is_some() {
@@ -166,11 +174,17 @@ pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
             entry.verdict = Some(NONE.to_owned());
             rule(here.book.record(entry))?;
         }
-        if let (None, Some(id)) = (&owner, &at.session) {
+        if owner.is_some() && here.driver().is_none() {
+            rule(advance::confirm_anew(&mut here.book))?;
+        }
+        if let Some(id) = heir {
             rule(here.book.record(adopted(id)))?;
         }
         rule(go_on(&mut here.book))?;
         let mut lines = vec![format!("Goes on: {}.", title(&here.book))];
+        lines.extend(ended.filter(|_| heir.is_none()).map(|id| {
+            format!("Session {id}, which drives it, has ended; `hookkeeper iterative adopt {slug} --session ID` gives it to another one.")
+        }));
         let current = here.book.state.current().and_then(|id| here.book.log.remaining(id));
         lines.extend(current.map(|left| format!("Remaining, by the log: {left}")));
         lines.push(here.now());
@@ -183,18 +197,14 @@ pub fn adopt(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
         here.must_run(None)?;
         let id = the_session(at.session.clone(), &here.snapshot)?;
         at.refuse_a_second(&id, &here.snapshot, &here.book.slug)?;
-        if here.book.state.session_id.as_ref() != Some(&id) {
+        let owner = here.book.state.session_id.clone();
+        let is_own = owner.as_ref() == Some(&id);
+        if owner.is_some() && !(is_own && here.driver().is_some()) {
+            rule(advance::confirm_anew(&mut here.book))?;
+        }
+        if !is_own {
             rule(here.book.record(adopted(&id)))?;
         }
         Ok(format!("{}: now driven by session {id}", title(&here.book)))
-    })
-}
-
-pub fn cancel(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
-    at.change(slug, |here| {
-        here.must_run(at.session.as_deref())?;
-        let title = title(&here.book);
-        rule(advance::end(&mut here.book, Verdict::Cancelled, "cancelled by a command"))?;
-        Ok(format!("Cancelled: {title}"))
     })
 }

@@ -2,17 +2,19 @@
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::desk::{Desk, rule};
+use super::desk::{Desk, Here, rule};
 use crate::Outcome;
-use crate::books::iterative::needs::{circle, in_order};
-use crate::books::iterative::progress::{Entry, TASK};
-use crate::books::iterative::{Task, Unit};
+use crate::books::iterative::needs::{in_order, wrong};
+use crate::books::iterative::progress::Entry;
+use crate::books::iterative::unit::{ID_RULE, is_id};
+use crate::books::iterative::{Task, Unit, context};
 use crate::books::{clip, plural};
 use crate::facts::secrets::Redactor;
 use crate::loops::iterative::advance::go_on;
+use crate::plan::Change;
+use crate::store::layout::{Doc, Part};
 
 const LONGEST: usize = 500;
-const LONGEST_ID: usize = 16;
 const MOST: u64 = 1000;
 
 /// Adds units to a task that is there.
@@ -22,6 +24,7 @@ pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
         here.must_run(at.session.as_deref())?;
         let mut task = here.book.state.clone();
         put(&mut task, units, &redact)?;
+        renew_context(here, &task)?;
         here.book.state = task;
         let added: Vec<&str> =
             here.book.state.units().ids().into_iter().rev().take(units.len()).collect();
@@ -35,23 +38,29 @@ pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
     })
 }
 
+/// What a task began with may have been nothing: its context names the units that came since, unless
+/// somebody wrote there.
+fn renew_context(here: &mut Here, task: &Task) -> anyhow::Result<()> {
+    let text = here.store.task_text(&here.book.slug, Part::Context)?;
+    if let Some(new) = text.and_then(|text| context::renew(&text, &here.book.state, task)) {
+        let doc = Doc::Iterative(here.book.slug.clone(), Part::Context);
+        here.store.commit(&[Change::Put(doc, new.into_bytes())])?;
+    }
+    Ok(())
+}
+
 pub fn put(task: &mut Task, specs: &[String], redact: &Redactor) -> anyhow::Result<()> {
+    let mut known: Vec<String> = task.units().iter().map(|(id, _)| id.clone()).collect();
+    known.extend(specs.iter().filter_map(|spec| Some(spec.split_once(':')?.0.trim().to_owned())));
     for spec in specs {
-        let (id, unit) = parse(spec, redact)?;
+        let (id, unit) = parse(spec, &known, redact)?;
         ensure!(task.unit(&id).is_none(), "unit {id} is there twice");
         task.units_mut().0.push((id, unit));
     }
+    if let Some(why) = wrong(task.units()) {
+        bail!(why);
+    }
     let ids: Vec<String> = task.units().iter().map(|(id, _)| id.clone()).collect();
-    for (id, unit) in task.units().iter() {
-        if let Some(odd) = unit.needs.iter().find(|need| !ids.contains(need)) {
-            bail!("unit {id} needs {odd}, which does not exist; there are {}", ids.join(", "));
-        }
-    }
-    let circle: Vec<String> = circle(task.units());
-    if let Some(first) = circle.first() {
-        // Along what needs what, and back to where it began.
-        bail!("units need each other in a circle: {} → {first}", circle.join(" → "));
-    }
     for (_, unit) in task.units_mut().iter_mut() {
         in_order(&mut unit.needs, &ids);
     }
@@ -60,41 +69,37 @@ pub fn put(task: &mut Task, specs: &[String], redact: &Redactor) -> anyhow::Resu
 }
 
 /// `T1: title | criteria | max 5 | needs T0 | files a.rs,b.rs | output out.md | model sonnet`
-fn parse(spec: &str, redact: &Redactor) -> anyhow::Result<(String, Unit)> {
+fn parse(spec: &str, known: &[String], redact: &Redactor) -> anyhow::Result<(String, Unit)> {
     let mut parts = spec.split('|').map(str::trim);
     let shown = clip(spec, 60);
     let first = parts.next().unwrap_or_default();
     let (id, title) =
         first.split_once(':').with_context(|| format!("unit `{shown}`: say `ID: title`"))?;
     let id = id.trim();
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    let begins = id.bytes().next().is_some_and(|b| b.is_ascii_alphabetic());
-    ensure!(
-        begins && id.len() <= LONGEST_ID && id.bytes().all(plain) && id != TASK,
-        "unit `{}`: an id is a letter and then up to {} letters, digits, `_`, `-` and `.`, such as T1",
-        clip(id, 40),
-        LONGEST_ID - 1
-    );
+    ensure!(is_id(id), "unit `{}`: {ID_RULE}", clip(id, 40));
     let title = one_line(redact, title, &format!("unit {id}: the title"))?;
     ensure!(!title.is_empty(), "unit {id} has no title");
     let mut unit = Unit { title, ..Unit::default() };
     for part in parts.filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
         let value = value.trim();
-        let list = || value.split([',', ' ']).filter(|item| !item.is_empty()).map(str::to_owned);
+        let list: Vec<&str> = value.split([',', ' ']).filter(|item| !item.is_empty()).collect();
+        let paths = || value.split(',').map(str::trim);
         let number = value.parse::<u64>().ok().filter(|n| (1..=MOST).contains(n));
+        // A word at the beginning of a sentence is no keyword: what follows it has to fit.
         match key {
             "max" if number.is_some() => {
                 unit.max_iterations = number.unwrap_or(unit.max_iterations)
             }
-            "needs" if !value.is_empty() => {
-                unit.needs = list().filter(|need| need != "none").collect()
+            "needs" if are_ids(&list, value, known) => {
+                let needs = list.iter().filter(|need| **need != "none");
+                unit.needs = needs.map(|need| (*need).to_owned()).collect();
             }
-            "files" if !value.is_empty() => {
-                unit.files = value.split(',').map(|file| file.trim().to_owned()).collect()
+            "files" if !value.is_empty() && is_one_word_each(paths()) => {
+                unit.files = paths().map(str::to_owned).collect()
             }
-            "output" if !value.is_empty() => unit.output = value.to_owned(),
-            "model" if !value.is_empty() => unit.model = value.to_owned(),
+            "output" if list == [value] => unit.output = value.to_owned(),
+            "model" if list == [value] => unit.model = value.to_owned(),
             _ if unit.criteria.is_empty() => {
                 unit.criteria = one_line(redact, part, &format!("unit {id}: the criteria"))?;
             }
@@ -108,6 +113,18 @@ fn parse(spec: &str, redact: &Redactor) -> anyhow::Result<(String, Unit)> {
         "unit {id}: a path or model has characters that cannot be written down"
     );
     Ok((id.to_owned(), unit))
+}
+
+/// Whether these are meant as units, and not as words: a single one is, so that a slip is told.
+fn are_ids(list: &[&str], value: &str, known: &[String]) -> bool {
+    let like_one =
+        |item: &str| known.iter().any(|id| id == item) || item.bytes().any(|b| b.is_ascii_digit());
+    let several = || value.contains(',') || list.iter().any(|item| like_one(item));
+    !list.is_empty() && list.iter().all(|item| is_id(item)) && (list.len() == 1 || several())
+}
+
+fn is_one_word_each<'a>(mut items: impl Iterator<Item = &'a str>) -> bool {
+    items.all(|item| !item.contains(char::is_whitespace))
 }
 
 /// A text on one line; one that would have to be cut is refused.

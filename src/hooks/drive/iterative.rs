@@ -9,9 +9,10 @@ use crate::event::Event;
 use crate::hooks::session_start;
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::loops::iterative::Driven;
+use crate::loops::iterative::advance::confirm_anew;
 use crate::plan::Plan;
 use crate::snapshot::{Ask, Snapshot};
-use crate::store::layout::{Doc, Part};
+use crate::store::layout::Doc;
 
 pub fn asks(live: &Live) -> Option<Ask> {
     live.loop_task.as_ref().map(|_| Ask::Iterative)
@@ -34,8 +35,7 @@ pub fn rank(owner: Option<&str>, event: &Event, snapshot: &Snapshot) -> u8 {
 
 fn running(snapshot: &Snapshot) -> Option<&Book> {
     let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
-    let frozen = |part| snapshot.frozen.contains(&Doc::Iterative(book.slug.clone(), part));
-    (!frozen(Part::State) && !frozen(Part::Progress)).then_some(book)
+    (!Book::is_frozen(&book.slug, &snapshot.frozen)).then_some(book)
 }
 
 pub fn owner(snapshot: &Snapshot) -> Option<Owner<'_>> {
@@ -45,11 +45,16 @@ pub fn owner(snapshot: &Snapshot) -> Option<Owner<'_>> {
 pub fn take(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
     let Some(book) = running(snapshot) else { return };
     live.loop_task = Some(book.slug.as_str().to_owned());
-    if book.state.session_id.as_ref() != Some(&live.session_id) {
-        let mut book = book.clone();
-        if book.record(adopted(&live.session_id)).is_ok() {
-            book.write(plan);
-        }
+    let mut book = book.clone();
+    let owner = book.state.session_id.clone();
+    // What the driver before it changed, or this session before its record was closed, is forgotten.
+    let mut moved = owner.is_some() && status(&book) == Some(Status::Confirming);
+    moved = moved && confirm_anew(&mut book).is_ok();
+    if owner.as_ref() != Some(&live.session_id) {
+        moved |= book.record(adopted(&live.session_id)).is_ok();
+    }
+    if moved {
+        book.write(plan);
     }
 }
 
@@ -67,6 +72,7 @@ pub fn at_stop(
 ) -> Option<Decision> {
     live.loop_task.as_ref()?;
     let Some(book) = running(snapshot) else {
+        left_behind(plan, snapshot);
         // It was ended elsewhere, or is gone; one that cannot be read may come back.
         let kept = snapshot.iterative.is_none() && snapshot.has(&Ask::Iterative);
         let frozen = snapshot.frozen.iter().any(|doc| matches!(doc, Doc::Iterative(..)));
@@ -82,13 +88,12 @@ pub fn at_stop(
     }
     let mut driven = Driven { book: book.clone(), changed: live.loop_edits > 0, signalled };
     put_back(&mut driven.book, live);
-    let was = status(&driven.book);
     let decision = decide(&mut driven, stop);
     let book = driven.book;
     if let Some(id) = book.state.current() {
         count(live, counter(&book, id), book.state.current_iteration);
     }
-    if status(&book) == Some(Status::Confirming) && was != Some(Status::Confirming) {
+    if book.begins_to_confirm() {
         live.loop_edits = 0;
     }
     if !book.state.is_open() {
@@ -100,6 +105,17 @@ pub fn at_stop(
         book.write(plan);
     }
     Some(decision)
+}
+
+/// A task that its log has ended, by a command that was killed before it could say so in the state.
+fn left_behind(plan: &mut Plan, snapshot: &Snapshot) {
+    let book = snapshot.iterative.as_ref();
+    let book = book.filter(|book| !Book::is_frozen(&book.slug, &snapshot.frozen));
+    if let Some(mut book) = book.cloned()
+        && book.settle_conflicts()
+    {
+        book.write(plan);
+    }
 }
 
 /// Why nothing drives the task at the moment, if nothing does: it is talked about, or a person was

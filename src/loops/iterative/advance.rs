@@ -100,10 +100,14 @@ fn another(book: &mut Book, mut entry: Entry, to: Status) -> Result<(), String> 
     entry.step = Some(if used < most {
         Step { from, to, iteration: Some(used + 1), skipped: false }
     } else {
-        entry.blockers = Some(format!("{used} of {most} iterations used"));
+        entry.blockers = Some(used_up(used, most));
         Step { from, to: Status::Timeout, iteration: None, skipped: false }
     });
     book.record(entry)
+}
+
+fn used_up(used: u64, most: u64) -> String {
+    format!("{used} of {most} iterations used")
 }
 
 fn at_work(book: &Book) -> Option<(String, Status)> {
@@ -116,8 +120,12 @@ pub fn go_on(book: &mut Book) -> Result<(), String> {
     if book.state.phase != "execute" || !book.state.is_open() || book.state.current().is_some() {
         return Ok(());
     }
-    if let Some(id) = book.state.workable().map(str::to_owned) {
-        return start(book, &id);
+    while let Some(id) = book.state.workable().map(str::to_owned) {
+        start(book, &id)?;
+        // One that has no iteration left makes room for the next.
+        if book.state.current().is_some() {
+            return Ok(());
+        }
     }
     if book.state.all_closed() {
         let mut entry = Entry::of_task("Ended");
@@ -139,7 +147,15 @@ fn all_done(book: &Book) -> String {
 }
 
 fn start(book: &mut Book, id: &str) -> Result<(), String> {
-    let used = book.state.unit(id).map_or(0, |unit| unit.iterations_used);
+    let unit = known(book, id)?;
+    let (used, most) = (unit.iterations_used, unit.max_iterations);
+    if used >= most {
+        let mut entry = Entry::of_unit(id, used);
+        entry.did = Some("No iteration was left to begin again.".into());
+        entry.blockers = Some(used_up(used, most));
+        entry.step = step(&unit, Status::Timeout, false);
+        return book.record(entry);
+    }
     let n = used + 1;
     let mut entry = Entry::of_unit(id, n);
     entry.did = Some(if used == 0 { "Started." } else { "Taken up again." }.into());
@@ -228,6 +244,22 @@ pub fn note(book: &mut Book, id: &str, said: Entry) -> Result<(), String> {
     let used = known(book, id)?.iterations_used;
     let head = Entry::of_unit(id, used);
     book.record(Entry { subject: head.subject, what: head.what, step: None, ..said })
+}
+
+/// The task passes to a session that has not seen what its unit's confirmation changed: it is work
+/// again, in the same iteration.
+pub fn confirm_anew(book: &mut Book) -> Result<(), String> {
+    let Some((id, Status::Confirming)) = at_work(book) else { return Ok(()) };
+    let mut entry = Entry::of_unit(&id, book.state.current_iteration);
+    entry.did =
+        Some("Nobody has seen whether files were changed since it was said to be done.".into());
+    entry.step = Some(Step {
+        from: Status::Confirming,
+        to: Status::InProgress,
+        iteration: None,
+        skipped: false,
+    });
+    book.record(entry)
 }
 
 /// Ends the task, with a verdict.

@@ -1,0 +1,90 @@
+//! Finding the task that is meant, without the lock.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+
+use super::desk::Desk;
+use crate::books::clip;
+use crate::books::iterative::Task;
+use crate::books::live::Live;
+use crate::id::{FileStem, TaskSlug};
+use crate::store::iterative::Shelf;
+use crate::store::layout::Part;
+
+/// Names in a message.
+const NAMES: usize = 20;
+
+impl Desk<'_> {
+    pub fn shelf(&self) -> anyhow::Result<Option<Shelf>> {
+        let root = self.root()?;
+        Ok(Shelf::open(&root, self.project.process.home().as_deref())?)
+    }
+
+    pub fn root(&self) -> anyhow::Result<PathBuf> {
+        self.project.root()
+    }
+
+    pub fn slugs(&self) -> anyhow::Result<Vec<TaskSlug>> {
+        Ok(self.shelf()?.map(|shelf| shelf.slugs()).transpose()?.unwrap_or_default())
+    }
+
+    /// The state of a task without the lock, if it can be read.
+    pub fn state(&self, slug: &TaskSlug) -> anyhow::Result<Option<Task>> {
+        let bytes = self.shelf()?.map(|shelf| shelf.bytes(slug, Part::State)).transpose()?;
+        Ok(bytes.flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
+    /// The task that is named; else the session's; else the only one that is open.
+    pub fn slug(&self, named: Option<&str>) -> anyhow::Result<TaskSlug> {
+        self.slug_of(named, Task::is_open)
+    }
+
+    /// The same among those that are fit for something.
+    pub fn slug_of(&self, named: Option<&str>, fit: fn(&Task) -> bool) -> anyhow::Result<TaskSlug> {
+        let shelf = self.shelf()?;
+        if let (Some(shelf), Some(slug)) = (&shelf, named.and_then(TaskSlug::known))
+            && shelf.has(&slug)?
+        {
+            return Ok(slug);
+        }
+        let known = self.slugs()?;
+        if let Some(name) = named {
+            let name = clip(name, 80);
+            match known.as_slice() {
+                [] => bail!("there is no task `{name}`; `hookkeeper iterative new` makes one"),
+                known => bail!("there is no task `{name}`; there are {}", names(known)),
+            }
+        }
+        let mut open = Vec::new();
+        for slug in known {
+            if let Some(task) = self.state(&slug)?.filter(fit) {
+                if self.session.is_some() && task.session_id == self.session {
+                    return Ok(slug);
+                }
+                open.push(slug);
+            }
+        }
+        match open.as_slice() {
+            [slug] => Ok(slug.clone()),
+            [] => bail!("no task is open; `hookkeeper iterative list` shows all, name one"),
+            several => bail!("several tasks are open, name one: {}", names(several)),
+        }
+    }
+
+    /// The task that the session's own record names, whatever became of the task.
+    pub fn driven(&self) -> anyhow::Result<Option<TaskSlug>> {
+        let Some(id) = &self.session else { return Ok(None) };
+        let record = format!("session/live/{}", FileStem::of(id).json());
+        let live: Option<Live> = self.project.document(&record)?;
+        Ok(live.and_then(|live| live.loop_task).as_deref().and_then(TaskSlug::known))
+    }
+}
+
+fn names(slugs: &[TaskSlug]) -> String {
+    let names: Vec<&str> = slugs.iter().take(NAMES).map(TaskSlug::as_str).collect();
+    match slugs.len() - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

@@ -1,0 +1,161 @@
+//! `rebuild`: the state anew from the log, the plan, the brief and git.
+
+use anyhow::bail;
+
+use super::desk::{Desk, Here, around, rule};
+use crate::Outcome;
+use crate::books::iterative::book::{Book, rebuilt};
+use crate::books::iterative::differences::differences;
+use crate::books::iterative::progress::{HEAD, Log};
+use crate::books::iterative::rebuild::{Sources, rebuild as make};
+use crate::books::iterative::unit::is_id;
+use crate::books::iterative::{Task, brief, planned};
+use crate::id::TaskSlug;
+use crate::loops::iterative::title;
+use crate::plan::Change;
+use crate::store::Store;
+use crate::store::layout::{Doc, Part};
+
+pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> {
+    let slug = at.slug(Some(slug))?;
+    let commits = at.commits(&slug)?;
+    at.project.change(|store| {
+        let old = store.task_state(&slug)?;
+        let state_doc = Doc::Iterative(slug.clone(), Part::State);
+        let broken = old.is_none() && store.frozen.contains(&state_doc);
+        if old.is_some() && store.frozen.contains(&state_doc) {
+            bail!("{} was written by a newer version; it is left alone", state_doc.path());
+        }
+        let text = store.task_text(&slug, Part::Progress)?;
+        let log = text.as_deref().map(Log::parse);
+        if new_log {
+            return begin_log(at, store, &slug, old, log);
+        }
+        let log = readable(store, &slug, log)?;
+        let brief = store.task_text(&slug, Part::Brief)?;
+        let knowledge = match (&old, &brief) {
+            (Some(old), _) if old.is_known() => old.is_knowledge(),
+            (_, Some(brief)) => brief::parse(brief).is_ok_and(|task| task.is_knowledge()),
+            _ => false,
+        };
+        let part = if knowledge { Part::Plan } else { Part::Tasks };
+        let plan = store.task_text(&slug, part)?;
+        let known = old.as_ref().filter(|old| old.is_known());
+        let mut collected = Task {
+            commits: known.map(|old| old.commits.clone()).unwrap_or_default(),
+            ..Task::default()
+        };
+        collected.add_commits(commits.unwrap_or_default());
+        let sources = Sources {
+            slug: slug.as_str(),
+            brief: brief.as_deref(),
+            plan: plan.as_deref(),
+            log: &log,
+            commits: collected.commits,
+            old: known,
+        };
+        let state =
+            make(&sources).map_err(|why| anyhow::anyhow!("task {slug} was not changed: {why}"))?;
+        let garbled = store.frozen.contains(&Doc::Iterative(slug.clone(), part));
+        let mut found = in_plan(&state, plan.as_deref(), garbled);
+        if known == Some(&state) && found.is_empty() {
+            return at.answer(format!("Task {slug}: nothing differed."), &slug, None);
+        }
+        found.extend(in_state(known, &state, broken, found.is_empty()));
+        let mut aside = Vec::new();
+        aside.extend(if broken { store.set_task_aside(&slug, Part::State)? } else { None });
+        aside.extend(if garbled { store.set_task_aside(&slug, part)? } else { None });
+        let snapshot = around(store)?;
+        let mut book = Book::with(slug.clone(), state, log, plan, at.project.process.now());
+        rule(book.record(rebuilt(&found)))?;
+        let mut said = format!("Task {slug}: state.json was made anew.\n");
+        said.extend(found.iter().map(|found| format!("- {found}\n")));
+        said.extend(aside.iter().map(|aside| format!("The file as it was is now {aside}.\n")));
+        said.push_str(&title(&book));
+        let after = book.clone();
+        at.write(Here { book, snapshot, store, signalled: false })?;
+        at.answer(said, &slug, Some(&after))
+    })
+}
+
+/// The log, or why nothing can be made from it.
+fn readable(
+    store: &Store,
+    slug: &TaskSlug,
+    log: Option<Result<Log, String>>,
+) -> anyhow::Result<Log> {
+    let why = match log {
+        Some(Ok(log)) => return Ok(log),
+        Some(Err(why)) => why,
+        None if store.frozen.contains(&Doc::Iterative(slug.clone(), Part::Progress)) => {
+            "it is no text".into()
+        }
+        None => "it is missing".into(),
+    };
+    bail!(
+        "task {slug} was not changed: progress.md: {why}, and the state is made from it. \
+         `hookkeeper iterative rebuild {slug} --new-log` begins a new one with the state as it is"
+    )
+}
+
+/// What the plan lacks: all of it, or units that only the state or the log have.
+fn in_plan(state: &Task, plan: Option<&str>, garbled: bool) -> Vec<String> {
+    let file = state.plan_file();
+    let Some(plan) = plan else {
+        return vec![format!(
+            "{file} {}",
+            if garbled { "could not be read" } else { "was missing" }
+        )];
+    };
+    let planned = planned::parse(plan);
+    let lacking =
+        state.units().ids().into_iter().filter(|id| is_id(id) && planned.get(id).is_none());
+    lacking
+        .map(|id| format!("{id} was not in {file}; it is kept (`iterative skip` does without it)"))
+        .collect()
+}
+
+/// What the state said otherwise.
+fn in_state(known: Option<&Task>, state: &Task, broken: bool, alone: bool) -> Vec<String> {
+    let Some(old) = known else {
+        return vec![if broken { "it could not be read" } else { "it was missing" }.into()];
+    };
+    let found = differences(old, state);
+    if found.is_empty() && alone {
+        return vec!["the plan, the brief or git said otherwise".into()];
+    }
+    found
+}
+
+/// A log that is lost begins anew, with the state as it is. What was there is kept.
+fn begin_log(
+    at: &Desk,
+    store: &mut Store,
+    slug: &TaskSlug,
+    old: Option<Task>,
+    log: Option<Result<Log, String>>,
+) -> anyhow::Result<Outcome> {
+    let Some(state) = old.filter(Task::is_known) else {
+        bail!(
+            "task {slug} was not changed: without state.json and progress.md nothing is known of it"
+        );
+    };
+    if let Some(Ok(_)) = log {
+        bail!(
+            "task {slug} was not changed: progress.md can be read; `hookkeeper iterative rebuild {slug}` uses it"
+        );
+    }
+    let aside = store.set_task_aside(slug, Part::Progress)?;
+    let doc = Doc::Iterative(slug.clone(), Part::Progress);
+    store.commit(&[Change::Put(doc, HEAD.as_bytes().to_vec())])?;
+    let snapshot = around(store)?;
+    let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
+    let plan = store.task_text(slug, part)?;
+    let mut book = Book::without_log(slug.clone(), &state, plan, at.project.process.now());
+    rule(book.record(rebuilt(&["progress.md was lost".to_owned()])))?;
+    let mut said = format!("Task {slug}: a new progress.md was begun.");
+    said.extend(aside.map(|aside| format!(" The file as it was is now {aside}.")));
+    let after = book.clone();
+    at.write(Here { book, snapshot, store, signalled: false })?;
+    at.answer(said, slug, Some(&after))
+}
