@@ -289,7 +289,7 @@ def commands_with_errors(suite, checks):
         checks.ran(stage.project.run(payload), f"{what}: then SubagentStart", codes=(0,))
         sound(stage, checks, f"{what}: then SubagentStart")
         if stage.args[0] == "iterative":
-            stage.project.run(b"", args=stage.args)
-            log_is_kept(stage, checks, f"{what}: then again")
+            checks.ran(stage.project.run(event("Stop", background_tasks=[])), f"{what}: then Stop", codes=(0,))
+            log_is_kept(stage, checks, f"{what}: then Stop")
 
     on_stages(suite, choose, one)
