@@ -10,7 +10,6 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use support::{Run, Scratch, good, refused};
@@ -415,31 +414,4 @@ fn busy_books_are_not_waited_for_long() {
         fs::OpenOptions::new().read(true).write(true).open(scratch.state().join(".lock")).unwrap();
     lock.lock().unwrap();
     refused(&scratch.run(&["reset", "all"], b""), "the books are in use by another process");
-}
-
-/// What the slash commands of the plugin let the model run exists, and they say what they are for.
-#[test]
-fn slash_commands_name_commands_that_exist() {
-    let scratch = Scratch::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("commands");
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let (head, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
-        assert!(head.lines().any(|line| line.starts_with("description: ")), "{name}");
-        assert!(body.contains(&format!("!`hookkeeper {name}")), "{name}: it begins with a look");
-        let tools = head.lines().find_map(|line| line.strip_prefix("allowed-tools: ")).unwrap();
-        for tool in tools.split(", ") {
-            let inner = tool.strip_prefix("Bash(hookkeeper ").and_then(|t| t.strip_suffix(')'));
-            let words = inner.unwrap_or_else(|| panic!("{name}: {tool}")).trim_end_matches(":*");
-            let args: Vec<&str> = words.split(' ').chain(["--help"]).collect();
-            good(scratch.run(&args, b""));
-        }
-        names.push(name);
-    }
-    for name in ["autonomous", "iterative", "loop", "status"] {
-        assert!(names.iter().any(|have| have == name), "{names:?}");
-    }
 }

@@ -167,7 +167,7 @@ mod tests {
             }
             names.push(name);
         }
-        for name in ["autonomous", "execute", "loop", "status"] {
+        for name in ["autonomous", "execute", "handoff", "iterative", "loop", "status"] {
             assert!(names.iter().any(|have| have == name), "there is no commands/{name}.md");
         }
     }
