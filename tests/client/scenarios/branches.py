@@ -75,7 +75,8 @@ def branch_is_given_back_to_its_own(bench, check):
     other = bench.run("hello", rules=turns("hi"))
     check.lacks("what another session heard", heard(other.requests[0]), "Task-two")
     again = bench.run("and?", rules=turns("on"), args=["--resume", first.session_id])
-    check.contains("what it heard when it was resumed", heard(again.requests[-1]), workflow, times=2)
+    then = workflow.replace("executing", "the last one then")
+    check.contains("what it heard when it was resumed", heard(again.requests[-1]), then + tasks, times=1)
     check_closed(check, bench.books)
 
 
