@@ -181,10 +181,6 @@ fn documents() {
         }
         if let Ok(book) = AgentBook::parse(bytes) {
             assert!(AgentBook::parse(&book.to_bytes()).is_ok());
-            // What is read quickly is read rightly.
-            let is_blank = bytes.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace());
-            let slowly = serde_json::from_slice::<AgentBook>(bytes);
-            assert!(is_blank || slowly.is_ok_and(|slowly| slowly == book));
             let _ = (book.all(), book.stats());
         }
         if let Ok(metrics) = Metrics::parse(bytes) {

@@ -5,8 +5,6 @@
 //! It is rewritten whenever an agent starts or ends, and only one of a hundred entries is changed
 //! then. So those of finished agents stay what they are: raw text, one line each.
 
-mod quick;
-
 use std::fmt;
 use std::rc::Rc;
 
@@ -47,23 +45,7 @@ impl AgentBook {
         if bytes.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace()) {
             return Ok(Self::default());
         }
-        if let Some(book) = std::str::from_utf8(bytes).ok().and_then(Self::quickly) {
-            return Ok(book);
-        }
         serde_json::from_slice(bytes).map_err(|error| error.to_string())
-    }
-
-    /// One that we have written ourselves.
-    fn quickly(text: &str) -> Option<Self> {
-        let (entries, rest) = quick::split(text)?;
-        // Of two lists the last one holds; that is not for us.
-        if rest.matches("\"agents\"").count() != 1 {
-            return None;
-        }
-        let book: Self = serde_json::from_str(&rest).ok()?;
-        let status = Finder::new("\"status\"");
-        let entries = entries.into_iter().map(|raw| Slot::read(raw, &status)).collect();
-        Some(Self { entries, ..book })
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
