@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use support::{Scratch, recorded_payloads};
 
 const WRITERS: u64 = 64;
-const EVENTS: u64 = 200;
+const EVENTS: u64 = 50;
 
 /// Half of the events start an agent, half of them end one; each writer's first goes on running.
 fn payload(writer: u64, n: u64) -> Value {
