@@ -249,6 +249,9 @@ fn a_person_finds_the_only_loop_from_another_branch() {
     scratch.env.remove("CLAUDE_CODE_SESSION_ID");
     let text = good(scratch.run(&["branch", "loop", "cancel"], b""));
     assert!(text.contains("branch feat/login"), "{text}");
+    // And the session hears of it.
+    let told = stop(&scratch, SESSION, "on")["systemMessage"].as_str().unwrap().to_owned();
+    assert!(told.contains("the loop of branch feat/login is cancelled"), "{told}");
 }
 
 #[test]

@@ -186,3 +186,37 @@ fn commands_do_not_outlive_a_verification_that_was_killed() {
     }
     plan.good("verify", &["a"]);
 }
+
+/// The plan in docs/execute.md is one.
+#[test]
+fn the_example_in_the_docs_is_carried_out() {
+    let page = include_str!("../docs/execute.md");
+    let block = |kind: &str| {
+        let rest = page.split_once(&format!("```{kind}\n")).unwrap().1;
+        rest.split_once("```").unwrap().0.to_owned()
+    };
+    let plan = Plan::new(&[]);
+    let manifest: Value = serde_json::from_str(&block("json")).unwrap();
+    plan.put("manifest.json", &manifest);
+    let _ = fs::remove_file(plan.tasks.join("layer_plan.json"));
+    let task = block("xml");
+    for entry in manifest["tasks"].as_array().unwrap() {
+        let file = plan.tasks.join(entry["file"].as_str().unwrap());
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let text = task.replace("L1-001", entry["id"].as_str().unwrap());
+        fs::write(file, text.replace("1-core", entry["layer"].as_str().unwrap())).unwrap();
+    }
+    let said = plan.init(&[]);
+    assert!(said.contains("3 tasks in 2 layers"), "{said}");
+    for id in ["L1-001", "L1-002", "L2-001"] {
+        let batch = plan.json("next", &[]);
+        assert_eq!(batch["tasks"][0]["id"], id, "{batch}");
+        plan.good("start", &[id]);
+        fs::create_dir_all(plan.worktree(id).join("src")).unwrap();
+        plan.work(id, "src/user.rs", id);
+        let said = plan.good("verify", &[id]);
+        assert!(said.contains("Check: no log line") || said.contains("no log line"), "{said}");
+        plan.good("merge", &[]);
+    }
+    assert_eq!(plan.state()["status"], "completed");
+}

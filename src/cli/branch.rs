@@ -7,7 +7,7 @@ mod show;
 mod standing;
 
 use super::Project;
-use super::work::Who;
+use super::acting::Who;
 use crate::Outcome;
 
 #[derive(clap::Args)]

@@ -14,7 +14,7 @@ mod steps;
 mod unit;
 
 use super::Project;
-use super::work::Who;
+use super::acting::Who;
 use crate::Outcome;
 
 #[derive(clap::Args)]

@@ -3,6 +3,7 @@
 //! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
 //! [`Outcome`].
 
+mod acting;
 mod agents;
 mod autonomous;
 mod backup;

@@ -28,7 +28,7 @@ COPIES = 3
 @test
 def truncations_and_byte_flips(suite, checks):
     tree = books.rich_tree(suite)
-    step = suite.pick(7, 1)
+    step = suite.pick(13, 1)
     damages = []
     for name in READERS:
         size = len(tree[f"state/{name}"])

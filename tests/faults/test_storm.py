@@ -20,12 +20,12 @@ LONGEST_LIST = 1000
 
 @test
 def storm_in_one_session(suite, checks):
-    storm(suite, checks, [SESSION], suite.pick(200, 1000))
+    storm(suite, checks, [SESSION], suite.pick(100, 1000))
 
 
 @test
 def storm_in_eight_sessions(suite, checks):
-    storm(suite, checks, [f"{SESSION[:-1]}{n}" for n in range(8)], suite.pick(100, 1000))
+    storm(suite, checks, [f"{SESSION[:-1]}{n}" for n in range(8)], suite.pick(50, 1000))
 
 
 def storm(suite, checks, sessions, events):

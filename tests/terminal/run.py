@@ -39,6 +39,11 @@ def watching(tmux, shop, width, height, env="", args=""):
     tmux.type(f"stty -a > {shop.home}/before; {env} {shlex.quote(shop.binary)} status --watch {args}; echo ended=$?")
 
 
+def has_ended(text):
+    """The command itself is on the screen too, and names the word."""
+    return re.search(r"ended=\d", text)
+
+
 def is_sane(tmux, shop):
     """The terminal is what it was: modes, main screen, cursor."""
     # A word of its own each time: the last one may still be on the screen.
@@ -72,7 +77,7 @@ def sizes(shop):
             tmux.press("Down", "PageDown", "r")
             tmux.until(lambda text: "Agents" in text)
             tmux.press("q")
-            text = tmux.until(lambda text: "ended=" in text)
+            text = tmux.until(has_ended)
             check(f"{name}: q ends it with 0", "ended=0" in text, text)
             check(f"{name}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
 
@@ -83,7 +88,7 @@ def keys(shop):
             watching(tmux, shop, 80, 24)
             tmux.until(lambda text: "Agents" in text)
             tmux.press(key)
-            text = tmux.until(lambda text: "ended=" in text)
+            text = tmux.until(has_ended)
             check(f"{key} ends it with 0", "ended=0" in text, text)
             check(f"{key}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
 
@@ -94,7 +99,7 @@ def signals(shop):
             watching(tmux, shop, 80, 24)
             tmux.until(lambda text: "Agents" in text)
             os.kill(tmux.child(), getattr(signal, f"SIG{name}"))
-            text = tmux.until(lambda text: "ended=" in text)
+            text = tmux.until(has_ended)
             check(f"SIG{name} ends it", "ended=0" in text, text)
             check(f"SIG{name}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
 
@@ -164,7 +169,7 @@ def plain(shop):
         text = tmux.until(lambda text: "Backups:" in text)
         check("TERM=dumb: text", "Backups:" in text and tmux.ask("#{alternate_on}") == "0", text)
         tmux.type("q")
-        text = tmux.until(lambda text: "ended=" in text)
+        text = tmux.until(has_ended)
         check("TERM=dumb: a line with q ends it", "ended=0" in text, text)
     for name in ["SIGINT", "SIGTERM"]:
         command = [shop.binary, "status", "--watch"]

@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use crate::books::autonomous::Autonomous;
 use crate::books::watched::Watched;
 use crate::cli::Project;
-use crate::cli::work::{absence, must_act_for, must_be_free};
+use crate::cli::acting::{absence, ended_as, must_act_for, must_be_free};
 use crate::facts::files;
 use crate::gather;
 use crate::hooks::{desk, drive};
@@ -142,8 +142,7 @@ pub fn change<T>(
         desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
         if let (true, Some(verdict)) = (ended, &state.verdict) {
             // Its session hears of it with the next event that can say so.
-            let why = state.verdict_reason.as_deref().unwrap_or_default();
-            let text = format!("HookKeeper: the {} is {verdict}: {why}.", title(state));
+            let text = ended_as(&title(state), verdict, state.verdict_reason.as_deref());
             let at = state.verdict_at.as_deref().unwrap_or_default();
             store.remarks.push((format!("loop {at}"), text));
         }

@@ -7,7 +7,7 @@ mod status;
 
 use anyhow::bail;
 
-use super::work::{Who, the_session};
+use super::acting::{Who, the_session};
 use super::{Project, said_with};
 use crate::Outcome;
 use crate::books::autonomous::Autonomous;

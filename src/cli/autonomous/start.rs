@@ -11,8 +11,8 @@ use crate::books::autonomous::{
     PROMISE,
 };
 use crate::cli::Project;
+use crate::cli::acting::driver;
 use crate::cli::checkout;
-use crate::cli::work::driver;
 use crate::facts::git;
 use crate::loops::autonomous::phase::Phase;
 use crate::loops::autonomous::words;

@@ -6,7 +6,7 @@ use super::standing;
 use crate::Outcome;
 use crate::books::branch::{BranchLoop, BranchState};
 use crate::cli::Project;
-use crate::cli::work::{absence, must_act_for, must_be_free, take_over};
+use crate::cli::acting::{absence, ended_as, must_act_for, must_be_free, take_over};
 use crate::gather;
 use crate::hooks::desk;
 use crate::hooks::drive::Name;
@@ -170,6 +170,17 @@ pub fn change(
         let mut plan = Plan::default();
         if before.as_ref() != Some(&state) && (before.is_some() || state.the_loop.is_some()) {
             plan.put(doc, &state);
+        }
+        let was_running = before.as_ref().is_some_and(|before| before.running().is_some());
+        if let (true, Some(the_loop)) = (was_running, &state.the_loop)
+            && let (Some(verdict), Some(owner)) = (&the_loop.verdict, &the_loop.session_id)
+            && session != Some(owner)
+        {
+            // Its session hears of it with the next event that can say so.
+            let title = format!("loop of branch {}", state.branch);
+            let text = ended_as(&title, verdict, the_loop.verdict_reason.as_deref());
+            let at = the_loop.verdict_at.as_deref().unwrap_or_default();
+            store.remarks.push((format!("loop {at}"), text));
         }
         let noted = note_driver(&mut plan, &mut snapshot, &state, &key);
         if noted {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::here::{Here, change, look};
 use crate::Outcome;
 use crate::books::branch::{BranchLoop, BranchState};
-use crate::cli::work::{driver, the_session};
+use crate::cli::acting::{driver, the_session};
 use crate::cli::{Project, said_json, said_with};
 use crate::loops::Verdict;
 use crate::loops::branch::{MAX_ITERATIONS, PROMISE};

@@ -27,7 +27,7 @@ mod worktree;
 use std::path::PathBuf;
 
 use super::Project;
-use super::work::Who;
+use super::acting::Who;
 use crate::Outcome;
 use site::Site;
 

@@ -7,7 +7,7 @@ use super::driver::note_driver;
 use crate::Outcome;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::{Entry, NONE};
-use crate::cli::work::must_act_for;
+use crate::cli::acting::must_act_for;
 use crate::id::TaskSlug;
 use crate::loops::iterative::title;
 use crate::plan::Plan;

@@ -11,7 +11,7 @@ use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::Log;
 use crate::books::live::Live;
-use crate::cli::work::must_act_for;
+use crate::cli::acting::must_act_for;
 use crate::cli::{Project, said_json};
 use crate::gather;
 use crate::id::TaskSlug;

@@ -5,7 +5,7 @@ use anyhow::bail;
 use super::desk::Desk;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
-use crate::cli::work::must_be_free;
+use crate::cli::acting::{ended_as, must_be_free};
 use crate::hooks::desk as copies;
 use crate::hooks::drive::Name;
 use crate::id::TaskSlug;
@@ -23,8 +23,7 @@ impl Desk<'_> {
         if let (true, Some(verdict)) =
             (fresh && owner.is_some() && *owner != self.session, &book.state.verdict)
         {
-            let why = book.state.verdict_reason.as_deref().unwrap_or_default();
-            let text = format!("HookKeeper: the {} is {verdict}: {why}.", title(book));
+            let text = ended_as(&title(book), verdict, book.state.verdict_reason.as_deref());
             store.remarks.push((format!("iterative {} {}", book.slug, book.state.updated), text));
         }
     }

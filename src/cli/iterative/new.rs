@@ -11,7 +11,7 @@ use crate::books::iterative::guardrails;
 use crate::books::iterative::progress::{self, CREATED, Entry, Log};
 use crate::books::iterative::{DEVELOPMENT, KNOWLEDGE, Task, context};
 use crate::books::{clip, plural};
-use crate::cli::work::driver;
+use crate::cli::acting::driver;
 use crate::facts::git;
 use crate::id::TaskSlug;
 use crate::loops::iterative::advance::go_on;

@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::books::clip;
 use crate::books::iterative::PHASES;
 use crate::books::iterative::progress::{Entry, NONE};
-use crate::cli::work::the_session;
+use crate::cli::acting::the_session;
 use crate::hooks::drive::iterative::adopted;
 use crate::loops::iterative::advance::{self, go_on};
 use crate::loops::iterative::signal::Said;

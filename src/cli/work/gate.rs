@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::{Who, change, read};
+use super::{change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Gate;
+use crate::cli::acting::Who;
 use crate::cli::{Project, said_with};
 use crate::loops::render::label;
 use crate::process::child;

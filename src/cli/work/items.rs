@@ -3,10 +3,11 @@
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::{Who, change, read};
+use super::{change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Item;
+use crate::cli::acting::Who;
 use crate::cli::table::{self, row};
 use crate::cli::{Project, one_of, said_json, said_with};
 

@@ -3,12 +3,13 @@
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::{
-    Who, absence, change, driver, must_act_for, must_be_free, read, take_over, the_session,
-};
+use super::{change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Queue;
+use crate::cli::acting::{
+    Who, absence, driver, must_act_for, must_be_free, take_over, the_session,
+};
 use crate::cli::{Project, said_json, said_with};
 use crate::hooks::drive::Name;
 use crate::loops::queue::{MAX_ITERATIONS, PHASES, end, end_iteration, reason, start, title};
