@@ -39,12 +39,14 @@ impl Plan {
         self.changes.push(Change::Put(doc, to_bytes(document)));
     }
 
-    /// What it has put for a document so far.
-    pub fn put_before<T: serde::de::DeserializeOwned>(&self, doc: &Doc) -> Option<T> {
-        self.changes.iter().rev().find_map(|change| match change {
-            Change::Put(put, bytes) if put == doc => serde_json::from_slice(bytes).ok(),
+    /// Takes back what it was about to put for a document, so that it can be put once, with more.
+    pub fn take_put<T: serde::de::DeserializeOwned>(&mut self, doc: &Doc) -> Option<T> {
+        let is_put = |change: &Change| matches!(change, Change::Put(put, _) if put == doc);
+        let at = self.changes.iter().rposition(is_put)?;
+        match self.changes.remove(at) {
+            Change::Put(_, bytes) => serde_json::from_slice(&bytes).ok(),
             _ => None,
-        })
+        }
     }
 
     pub fn put_text(&mut self, doc: Doc, text: &str) {

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::books::execute::FILE;
 use crate::facts::files;
 use crate::json::Object;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Unfinished {
     pub tasks_path: String,
     pub slug: String,

@@ -118,7 +118,7 @@ pub fn pass_on(plan: &mut crate::plan::Plan, live: &Live, snapshot: &Snapshot) {
         return;
     }
     // It may have been given the branch's loop just now.
-    let mut state = plan.put_before(&doc).unwrap_or_else(|| saved.clone());
+    let mut state = plan.take_put(&doc).unwrap_or_else(|| saved.clone());
     state.session = Some(live.session_id.clone());
     plan.put(doc, &state);
 }

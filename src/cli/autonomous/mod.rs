@@ -8,7 +8,7 @@ mod status;
 use anyhow::bail;
 
 use super::acting::{Who, the_session};
-use super::{Project, said_with};
+use super::{Project, said_json, said_with};
 use crate::Outcome;
 use crate::books::autonomous::Autonomous;
 use crate::books::clip;
@@ -81,11 +81,11 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    if let What::Status = options.what {
-        return status::run(project, options.json);
+    match options.what {
+        What::Status if options.json => said_json(&status::stands(project)?),
+        _ if options.json => said_with(step(project, options)?, status::stands(project)?),
+        _ => step(project, options),
     }
-    let done = step(project, options)?;
-    if options.json { said_with(done, status::stands(project)?) } else { Ok(done) }
 }
 
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
@@ -94,7 +94,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let redact = project.redactor()?;
     match &options.what {
         What::Start(options) => start::run(project, options, session),
-        What::Status => status::run(project, false),
+        What::Status => status::run(project),
         What::Advance(options) => advance::run(project, options, session.as_deref()),
         What::Approve => approval(project),
         What::Checkpoint { summary, failed, progress_file } => {

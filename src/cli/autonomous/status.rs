@@ -7,9 +7,9 @@ use crate::Outcome;
 use crate::books::autonomous::{Autonomous, Receipt};
 use crate::books::clip;
 use crate::books::watched::Watched;
+use crate::cli::Project;
 use crate::cli::checkout;
 use crate::cli::table::{self, row};
-use crate::cli::{Project, said_json};
 use crate::facts::{files, transcript};
 use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::receipts::{self, Present};
@@ -41,10 +41,7 @@ pub fn stands(project: &Project) -> anyhow::Result<Value> {
     }))
 }
 
-pub fn run(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
-    if as_json {
-        return said_json(&stands(project)?);
-    }
+pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     let Some(state) = read(project)? else {
         return Ok(Outcome::said(
             "No autonomous loop. Start one: hookkeeper autonomous start FEATURE",

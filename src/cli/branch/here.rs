@@ -24,6 +24,12 @@ pub struct Here {
 }
 
 impl Here {
+    /// A branch of which nothing is known yet.
+    fn fresh(branch: String, key: BranchKey, snapshot: Snapshot) -> Self {
+        let state = BranchState { branch, ..BranchState::default() };
+        Self { state, snapshot, key }
+    }
+
     pub fn driven(&self) -> anyhow::Result<Driven> {
         Ok(Driven {
             the_loop: self.state.the_loop.clone().context("there is no loop")?,
@@ -94,6 +100,24 @@ impl Here {
     }
 }
 
+/// The state that is meant: that of the branch whose folder this is, unless none was named and the
+/// loop is [`elsewhere`]. `None` if there is no such document yet.
+fn meant(
+    mut here: Here,
+    is_named: bool,
+    session: Option<&str>,
+    mut load: impl FnMut(&BranchKey) -> anyhow::Result<Option<BranchState>>,
+) -> anyhow::Result<(Here, Option<BranchState>)> {
+    let mut found = load(&here.key)?;
+    if !is_named && let Some(key) = elsewhere(session, &here.snapshot, &here.key, found.as_ref()) {
+        found = load(&key)?;
+        here.state.branch = key.as_str().to_owned();
+        here.key = key;
+    }
+    here.state = found.clone().unwrap_or(here.state);
+    Ok((here, found))
+}
+
 /// The folder that is meant where no branch was named: that of the loop that the session drives,
 /// wherever the checkout is by now; else that of the branch that is checked out. Where that one has
 /// no loop and a single session drives one, it is that.
@@ -114,24 +138,15 @@ fn elsewhere(
 pub fn look(project: &Project, named: Option<&str>, session: Option<&str>) -> anyhow::Result<Here> {
     let root = project.root()?;
     let mut snapshot = Snapshot::default();
+    let branch = standing::name(project, named)?;
     let Some(view) = project.view()? else {
-        let branch = standing::name(project, named)?;
         let key = BranchKey::of(&branch);
-        let state = BranchState { branch, ..BranchState::default() };
-        return Ok(Here { state, snapshot, key });
+        return Ok(Here::fresh(branch, key, snapshot));
     };
     snapshot.lives = view.lives().into_iter().map(|live| (live.session_id.clone(), live)).collect();
-    let mut branch = standing::name(project, named)?;
-    let mut key = view.branch_key(&branch, &root)?;
-    let mut state = standing::state(&view, &key)?;
-    if named.is_none()
-        && let Some(driven) = elsewhere(session, &snapshot, &key, state.as_ref())
-    {
-        (key, branch) = (driven.clone(), driven.as_str().to_owned());
-        state = standing::state(&view, &key)?;
-    }
-    let state = state.unwrap_or(BranchState { branch, ..BranchState::default() });
-    Ok(Here { state, snapshot, key })
+    let key = view.branch_key(&branch, &root)?;
+    let here = Here::fresh(branch, key, snapshot);
+    Ok(meant(here, named.is_some(), session, |key| standing::state(&view, key))?.0)
 }
 
 /// For changing, under the lock.
@@ -146,25 +161,18 @@ pub fn change(
         let mut snapshot = Snapshot::default();
         gather::copies(&mut snapshot, store)?;
         gather::loops(&mut snapshot, store)?;
-        let mut branch = standing::name(project, named)?;
-        let mut key = store.branch_key(&branch, &root)?;
-        let mut before: Option<BranchState> = store.load(&Doc::Branch(key.clone()), gather::json)?;
-        if named.is_none()
-            && let Some(driven) = elsewhere(session, &snapshot, &key, before.as_ref())
-        {
-            (key, branch) = (driven.clone(), driven.as_str().to_owned());
-            before = store.load(&Doc::Branch(key.clone()), gather::json)?;
-        }
-        let doc = Doc::Branch(key.clone());
+        let branch = standing::name(project, named)?;
+        let key = store.branch_key(&branch, &root)?;
+        let here = Here::fresh(branch, key, snapshot);
+        let load = |key: &BranchKey| Ok(store.load(&Doc::Branch(key.clone()), gather::json)?);
+        let (mut here, before) = meant(here, named.is_some(), session, load)?;
+        let doc = Doc::Branch(here.key.clone());
         if store.frozen.contains(&doc) {
             bail!(
                 "{} cannot be changed: it cannot be read, or is of a newer version (`hookkeeper validate` says why)",
                 doc.path()
             );
         }
-        let fresh = BranchState { branch, ..BranchState::default() };
-        let state = before.clone().unwrap_or(fresh);
-        let mut here = Here { state, snapshot, key };
         let done = work(&mut here)?;
         let Here { state, mut snapshot, key } = here;
         let mut plan = Plan::default();

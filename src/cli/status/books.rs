@@ -144,7 +144,7 @@ impl Books {
             "autonomous": self.autonomous,
             "branches": self.branches,
             "iterative": self.tasks.iter().cloned().collect::<BTreeMap<_, _>>(),
-            "executions": self.executions.iter().map(execution).collect::<Vec<_>>(),
+            "executions": self.executions,
             "synthesis": self.synthesis.as_ref().map(|synthesis| &synthesis.summary),
             "findings": self.synthesis.as_ref().map(|synthesis| &synthesis.findings),
             "earlier": self.metrics.newest(EARLIER),
@@ -168,17 +168,6 @@ fn unfinished(view: &View) -> Vec<Unfinished> {
     let known: Executions = view.document(&Doc::Executions.file()).unwrap_or_default();
     let known = known.executions.iter().rev();
     known.filter_map(|known| execution::unfinished(Path::new(&known.tasks_path))).collect()
-}
-
-fn execution(found: &Unfinished) -> Value {
-    json!({
-        "tasks_path": found.tasks_path,
-        "slug": found.slug,
-        "status": found.status,
-        "layer": found.layer,
-        "completed": found.completed,
-        "total": found.total,
-    })
 }
 
 pub fn is_quiet(agent: &Agent, after_minutes: u64, now: Time) -> bool {

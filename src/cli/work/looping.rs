@@ -77,11 +77,12 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    if let What::Status = options.what {
-        return status(&read(project)?, options.json);
+    let stands = || Ok::<_, anyhow::Error>(stands(&read(project)?));
+    match options.what {
+        What::Status if options.json => said_json(&stands()?),
+        _ if options.json => said_with(step(project, options)?, stands()?),
+        _ => step(project, options),
     }
-    let done = step(project, options)?;
-    if options.json { said_with(done, stands(&read(project)?)) } else { Ok(done) }
 }
 
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
@@ -122,7 +123,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 )))
             })
         }
-        What::Status => status(&read(project)?, false),
+        What::Status => Ok(status(&read(project)?)),
         What::Phase { name } => change(project, |queue, _| {
             must_run(queue, session.as_deref())?;
             let phase = PHASES.iter().find(|(phase, _)| phase.eq_ignore_ascii_case(name));
@@ -212,12 +213,9 @@ fn stands(queue: &Queue) -> Value {
     json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing()})
 }
 
-fn status(queue: &Queue, as_json: bool) -> anyhow::Result<Outcome> {
-    if as_json {
-        return said_json(&stands(queue));
-    }
+fn status(queue: &Queue) -> Outcome {
     if queue.status == "none" {
-        return Ok(Outcome::said("No loop. Start one: hookkeeper loop start TASK"));
+        return Outcome::said("No loop. Start one: hookkeeper loop start TASK");
     }
     let owner = queue.session_id.as_deref().unwrap_or("nobody yet");
     let mut out = format!("{}, {}, driven by {owner}\n", title(queue), queue.status);
@@ -226,5 +224,5 @@ fn status(queue: &Queue, as_json: bool) -> anyhow::Result<Outcome> {
         out.push_str(&format!("ended: {verdict}, {}\n", clip(why, 200)));
     }
     out.push_str(&render::markdown(queue));
-    Ok(Outcome::said(out))
+    Outcome::said(out)
 }

@@ -49,10 +49,8 @@ impl<'a> Calls<'a> {
 
     /// These lines hold whole files and make up most of a transcript.
     fn result(&mut self, begins: u64, line: &[u8]) {
-        let head = line.get(..HEAD).unwrap_or(line);
         if self.only_new_files.is_some()
-            && let Some(id) = text_after(head, b"\"tool_use_id\"")
-            && memmem::find_iter(head, b"\"tool_use_id\"").count() == 1
+            && let Some(id) = only_id(line)
         {
             if self.unread.len() >= UNREAD {
                 self.unread.pop_front();
@@ -66,10 +64,8 @@ impl<'a> Calls<'a> {
     /// A result that is no error confirms its call. Without an error in it, the id in its head is
     /// all that is read.
     fn confirm(&mut self, line: &[u8]) {
-        let head = line.get(..HEAD).unwrap_or(line);
         if !has(line, b"\"is_error\"")
-            && let Some(id) = text_after(head, b"\"tool_use_id\"")
-            && memmem::find_iter(head, b"\"tool_use_id\"").count() == 1
+            && let Some(id) = only_id(line)
         {
             self.confirmed.insert(String::from_utf8_lossy(id).into_owned());
             return;
@@ -135,6 +131,13 @@ impl<'a> Calls<'a> {
             self.files.push(path.to_owned());
         }
     }
+}
+
+/// The call that a line answers, by its head; `None` if it answers several, or none.
+fn only_id(line: &[u8]) -> Option<&[u8]> {
+    let head = line.get(..HEAD).unwrap_or(line);
+    let id = text_after(head, b"\"tool_use_id\"")?;
+    (memmem::find_iter(head, b"\"tool_use_id\"").count() == 1).then_some(id)
 }
 
 /// Id, tool and file of a line with one call in it, as the client writes them, without parsing
