@@ -32,6 +32,23 @@ fn live(scratch: &Scratch, session: &str) -> Value {
     scratch.doc(&format!("session/live/{session}.json"))
 }
 
+/// A task with two units whose files somebody wrote by hand; it has no state and no log yet.
+fn kept_by_hand() -> Scratch {
+    let scratch = shop();
+    fs::create_dir_all(file(&scratch, "")).unwrap();
+    write(
+        &scratch,
+        "brief.md",
+        "# Login\n\n**Created:** 2026-01-14T10:30:00Z\n**Mode:** development\n",
+    );
+    write(
+        &scratch,
+        "tasks.md",
+        "# Login - Tasks\n\n## Tasks\n\n- [ ] **T1**: Model\n- [ ] **T2**: Page\n",
+    );
+    scratch
+}
+
 #[test]
 fn a_rebuild_takes_no_unit_away() {
     for plan in ["# T\n\n- [ ] T1: one\n", "", "  \n\n", "# T\n\n## Tasks\n\n- [ ] **T2**: Login\n"]
@@ -282,14 +299,7 @@ fn nobody_waits_by_saying_so() {
 
 #[test]
 fn what_has_no_iteration_left_is_not_begun_again() {
-    let scratch = shop();
-    fs::create_dir_all(file(&scratch, "")).unwrap();
-    write(
-        &scratch,
-        "brief.md",
-        "# Login\n\n**Created:** 2026-01-14T10:30:00Z\n**Mode:** development\n",
-    );
-    write(&scratch, "tasks.md", "# T\n\n## Tasks\n\n- [ ] **T1**: Model\n- [ ] **T2**: Page\n");
+    let scratch = kept_by_hand();
     let entry = |unit: &str, n: u8| {
         format!("\n## {unit} - Iteration {n} - 2026-01-14T11:00:00Z\n**Did:** some\n")
     };
@@ -482,18 +492,7 @@ fn a_new_log_keeps_what_units_wait_for() {
 
 #[test]
 fn a_log_by_hand_tells_what_came_after_a_block() {
-    let scratch = shop();
-    fs::create_dir_all(file(&scratch, "")).unwrap();
-    write(
-        &scratch,
-        "brief.md",
-        "# Login\n\n**Created:** 2026-01-14T10:30:00Z\n**Mode:** development\n",
-    );
-    write(
-        &scratch,
-        "tasks.md",
-        "# Login - Tasks\n\n## Tasks\n\n- [ ] **T1**: Model\n- [ ] **T2**: Page\n",
-    );
+    let scratch = kept_by_hand();
     let entry = |unit: &str, n: u8, at: &str, said: &str| {
         format!("\n## {unit} - Iteration {n} - {at}\n**Did:** some\n**Signal:** {said}\n")
     };

@@ -9,6 +9,7 @@ use crate::books::agent_book::AgentBook;
 use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
+use crate::books::executions::{Executions, Known};
 use crate::books::live::Live;
 use crate::books::metrics::Metrics;
 use crate::books::settings::Settings;
@@ -121,6 +122,12 @@ impl View {
     /// The autonomous loop, if its file can be read.
     pub fn autonomous(&self) -> Option<Autonomous> {
         Autonomous::parse(&self.claude.read(&Doc::Autonomous.file()).ok()??).ok()
+    }
+
+    /// The executions of the project, the one that was begun last comes last.
+    pub fn executions(&self) -> Vec<Known> {
+        let known: Executions = self.document(&Doc::Executions.name()).unwrap_or_default();
+        known.executions
     }
 
     pub fn metrics(&self) -> Option<Metrics> {

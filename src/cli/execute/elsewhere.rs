@@ -8,7 +8,7 @@ use anyhow::bail;
 
 use super::site::Site;
 use crate::books::execute::{self, Execution, FILE, Global};
-use crate::books::executions::{Executions, Known};
+use crate::books::executions::Known;
 use crate::cli::Project;
 use crate::facts::{files, git};
 use crate::store::view::View;
@@ -16,8 +16,7 @@ use crate::store::view::View;
 /// The executions that a project's books know.
 pub fn known(project: &Project, root: &Path) -> Vec<Known> {
     let view = View::open(root, project.process.home().as_deref()).ok().flatten();
-    let known: Option<Executions> = view.and_then(|view| view.document("executions.json"));
-    known.map(|known| known.executions).unwrap_or_default()
+    view.map(|view| view.executions()).unwrap_or_default()
 }
 
 /// A task's worktree has copies of what is tracked; whoever is in one means the original.

@@ -13,7 +13,6 @@ use crate::books::backup::Kept;
 use crate::books::branch::BranchState;
 use crate::books::current;
 use crate::books::errors::{Errors, PENDING, RECOVERED, Record};
-use crate::books::executions::Executions;
 use crate::books::iterative::Task;
 use crate::books::live::Live;
 use crate::books::metrics::Metrics;
@@ -21,7 +20,6 @@ use crate::books::queue::Queue;
 use crate::books::synthesis::Synthesis;
 use crate::facts::execution::{self, Unfinished};
 use crate::store::iterative::task_of;
-use crate::store::layout::Doc;
 use crate::store::view::{Read, View};
 use crate::time::{self, Time};
 
@@ -165,9 +163,9 @@ fn open_tasks(view: &View) -> Vec<(String, Task)> {
 }
 
 fn unfinished(view: &View) -> Vec<Unfinished> {
-    let known: Executions = view.document(&Doc::Executions.file()).unwrap_or_default();
-    let known = known.executions.iter().rev();
-    known.filter_map(|known| execution::unfinished(Path::new(&known.tasks_path))).collect()
+    let known = view.executions();
+    let newest_first = known.iter().rev();
+    newest_first.filter_map(|known| execution::unfinished(Path::new(&known.tasks_path))).collect()
 }
 
 pub fn is_quiet(agent: &Agent, after_minutes: u64, now: Time) -> bool {
