@@ -10,11 +10,12 @@ use tracing::debug;
 use crate::Outcome;
 use crate::books::notices::Notices;
 use crate::books::settings::Settings;
-use crate::books::to_bytes;
+use crate::context::Context;
+use crate::context::Facts;
 use crate::error::{Error, Result};
 use crate::event::{self, Event, Kind, Parsed};
 use crate::facts::secrets::Redactor;
-use crate::gather::{self, Moment};
+use crate::facts::world::World;
 use crate::hooks;
 use crate::loops::governor::CLIENTS_CAP;
 use crate::plan::{Change, Plan};
@@ -22,9 +23,8 @@ use crate::process::Process;
 use crate::process::stdin::{self, Payload};
 use crate::reply::{self, Reply};
 use crate::root;
-use crate::snapshot::{Context, Snapshot};
+use crate::state::State;
 use crate::store::dir::Dir;
-use crate::store::layout::Doc;
 use crate::store::log::{self, Line};
 use crate::store::{Opened, Store};
 
@@ -73,27 +73,30 @@ fn handle(
     let bytes = match payload {
         Payload::Whole(bytes) | Payload::Refused(bytes, _) => bytes,
     };
-    let books = root::of_books(process, &root);
-    let mut store = match Store::open(&books, process.home().as_deref(), now)? {
+    let home = root::state_root(process, &root);
+    let world = World::new(process, &root);
+    let store = match Store::open(&home, process.home().as_deref(), now)? {
         Opened::Locked(store) => store,
         Opened::Busy(state, settings) => {
-            let context = context(process, event, &root, &settings);
+            let context = context(process, event, &root, &settings, &world);
             record(process, event, bytes, &state, &context);
             let kept = put_aside(process, bytes, &state, &context);
-            let outcome = kept
-                .as_ref()
-                .map_or_else(Error::to_string, |()| "spooled: the lock is held".into());
+            let outcome = match &kept {
+                Ok(()) => "spooled: the lock is held".to_owned(),
+                Err(error) => format!("error: {error}"),
+            };
             write_log(process, event, &state, &[], &outcome, lines, false);
             return kept.map(|()| None);
         }
     };
     debug!("locked");
-    let context = context(process, event, &root, &store.settings);
-    record(process, event, bytes, store.state(), &context);
-    let settled = match play_spool(process, &mut store, &root) {
-        Ok(Played::All) => settle(process, event, &mut store, &context, None),
+    let settings = store.settings.clone();
+    let context = context(process, event, &root, &settings, &world);
+    record(process, event, bytes, store.state_dir(), &context);
+    let settled = match play_spool(process, &store, &root) {
+        Ok(Played::All) => settle(event, &store, &context),
         // Order matters: this event has to wait for those that still wait.
-        Ok(Played::Some) => put_aside(process, bytes, store.state(), &context)
+        Ok(Played::Some) => put_aside(process, bytes, store.state_dir(), &context)
             .map(|()| (Reply::default(), "spooled: others are waiting".into())),
         Err(error) => Err(error),
     };
@@ -101,65 +104,41 @@ fn handle(
         Ok((_, outcome)) => outcome.clone(),
         Err(error) => format!("error: {error}"),
     };
-    write_log(process, event, store.state(), &store.wrote, &outcome, lines, true);
+    write_log(process, event, store.state_dir(), &store.written(), &outcome, lines, true);
     match settled {
         Ok((reply, _)) => Ok(reply.render(event.kind)),
         Err(error) => Err(keep_after(error, bytes, &store, &context, process)),
     }
 }
 
-/// Reads what the hook asks for, lets it decide, carries its plan out.
-fn settle(
-    process: &Process,
-    event: &Event,
-    store: &mut Store,
-    context: &Context,
-    moment: Option<&Moment>,
-) -> Result<(Reply, String)> {
-    let hook = hooks::hook(event.kind);
-    let mut snapshot = Snapshot::default();
-    loop {
-        let asks = (hook.asks)(event, &snapshot, context);
-        let mut asked_more = false;
-        for ask in asks {
-            if !snapshot.has(&ask) {
-                debug!(?ask, "asked");
-                gather::answer(ask, &mut snapshot, event, store, process, context, moment)?;
-                asked_more = true;
-            }
-        }
-        if !asked_more {
-            break;
-        }
-    }
-    snapshot.frozen.clone_from(&store.frozen);
-    let mut plan = (hook.plan)(event, &snapshot, context);
+/// Lets the hook decide, and carries its plan out.
+fn settle(event: &Event, store: &Store, context: &Context) -> Result<(Reply, String)> {
+    let state = State::new(store);
+    let mut plan = hooks::plan(event, &state, context);
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
-    // A spooled event's reply is discarded, so it must not use up what waits to be said.
-    let can_show = moment.is_none() && reply::can_tell_user(event.kind);
-    notify(&mut plan, event.kind, can_show, store, context)?;
-    store.commit(&plan.changes)?;
-    debug!(wrote = ?store.wrote, "committed");
+    notify(&mut plan, event.kind, store, &state, context);
+    store.commit(&plan.changes, &state)?;
+    debug!(wrote = ?store.written(), "committed");
     Ok((plan.reply, plan.outcome))
 }
 
 /// Says what waits to be said if this event can, and keeps what it cannot.
-fn notify(
-    plan: &mut Plan,
-    kind: Kind,
-    can_show: bool,
-    store: &mut Store,
-    context: &Context,
-) -> Result<()> {
-    let news: Vec<(String, String)> =
-        std::mem::take(&mut store.remarks).into_iter().chain(plan.notices.drain(..)).collect();
+fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &Context) {
+    // A reply that nobody hears must not use up what waits to be said.
+    let can_show = context.is_heard && reply::can_tell_user(kind);
+    let mut news = store.take_remarks();
+    news.extend(state.take_remarks());
+    news.append(&mut plan.notices);
     // The events of a tool call come by the thousand; they do not look.
     let looks = matches!(kind, Kind::SessionStart | Kind::UserPromptSubmit | Kind::Stop);
     if news.is_empty() && !(looks && can_show) {
-        return Ok(());
+        return;
     }
-    let before: Option<Notices> = store.load(&Doc::Notices, gather::json)?;
-    let mut notices = before.clone().unwrap_or_default();
+    let read = state.read::<Notices>(&());
+    let before = read.value.cloned().unwrap_or_default();
+    let mut notices = before.clone();
+    // The notices themselves may have been put away.
+    news.extend(state.take_remarks());
     for (key, text) in &news {
         notices.add(key, text, context.spelled());
     }
@@ -168,14 +147,19 @@ fn notify(
             plan.reply.tell_user(&text);
         }
     }
-    if before.unwrap_or_default() != notices {
+    if before != notices {
         // First of all: what is to be said must not be lost with the rest.
-        plan.changes.insert(0, Change::Put(Doc::Notices, to_bytes(&notices)));
+        plan.changes.insert(0, Change::Put(read.write(&notices)));
     }
-    Ok(())
 }
 
-fn context(process: &Process, event: &Event, root: &Path, settings: &Settings) -> Context {
+fn context<'a>(
+    process: &Process,
+    event: &Event,
+    root: &Path,
+    settings: &Settings,
+    facts: &'a dyn Facts,
+) -> Context<'a> {
     Context {
         now: process.now(),
         fresh_id: if makes_records(event.kind) { fresh_id(process, event) } else { String::new() },
@@ -187,6 +171,7 @@ fn context(process: &Process, event: &Event, root: &Path, settings: &Settings) -
             .and_then(|cap| cap.trim().parse().ok())
             .unwrap_or(CLIENTS_CAP),
         is_heard: true,
+        facts,
     }
 }
 

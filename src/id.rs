@@ -29,6 +29,11 @@ impl FileStem {
         name.strip_suffix(".json").filter(|stem| !stem.is_empty()).map(|stem| Self(stem.to_owned()))
     }
 
+    /// Whether this is a name of our own, which no id has.
+    pub fn is_reserved(stem: &str) -> bool {
+        OURS.contains(&stem)
+    }
+
     pub fn json(&self) -> String {
         format!("{}.json", self.0)
     }

@@ -1,13 +1,12 @@
 //! What a hook decides, as data: documents to write in this order, and a reply.
 
-use crate::books::to_bytes;
 use crate::reply::Reply;
-use crate::store::layout::Doc;
+use crate::state::{Doc, Document, Read, Write};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// Replace a document, unless it has these bytes already.
-    Put(Doc, Vec<u8>),
+    Put(Write),
     Remove(Doc),
     /// Add to the end of a document; what is there stays as it is.
     Append(Doc, String),
@@ -35,25 +34,32 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn put<T: serde::Serialize>(&mut self, doc: Doc, document: &T) {
-        self.changes.push(Change::Put(doc, to_bytes(document)));
+    pub fn because(outcome: impl Into<String>) -> Self {
+        Self { outcome: outcome.into(), ..Self::default() }
+    }
+
+    /// Replaces a document that was read.
+    pub fn put<T: Document>(&mut self, read: &Read<T>, document: &T) {
+        self.changes.push(Change::Put(read.write(document)));
     }
 
     /// Takes back what it was about to put for a document, so that it can be put once, with more.
-    pub fn take_put<T: serde::de::DeserializeOwned>(&mut self, doc: &Doc) -> Option<T> {
-        let is_put = |change: &Change| matches!(change, Change::Put(put, _) if put == doc);
+    pub fn take_put<T: Document>(&mut self, read: &Read<T>) -> Option<T> {
+        let doc = read.doc();
+        let is_put = |change: &Change| matches!(change, Change::Put(write) if write.doc() == doc);
         let at = self.changes.iter().rposition(is_put)?;
         match self.changes.remove(at) {
-            Change::Put(_, bytes) => serde_json::from_slice(&bytes).ok(),
+            Change::Put(write) => T::parse(doc, write.bytes()).ok(),
             _ => None,
         }
     }
 
-    pub fn put_text(&mut self, doc: Doc, text: &str) {
-        self.changes.push(Change::Put(doc, text.as_bytes().to_vec()));
+    pub fn remove<T: Document>(&mut self, read: &Read<T>) {
+        self.changes.push(Change::Remove(read.doc().clone()));
     }
 
-    pub fn because(outcome: impl Into<String>) -> Self {
-        Self { outcome: outcome.into(), ..Self::default() }
+    /// Adds to the end of a text that was read.
+    pub fn append<T: Document>(&mut self, read: &Read<T>, text: String) {
+        self.changes.push(Change::Append(read.doc().clone(), text));
     }
 }

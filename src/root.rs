@@ -18,7 +18,7 @@ pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
 }
 
 /// Where a project's books are: in it, unless they are played with elsewhere.
-pub fn of_books(process: &Process, root: &Path) -> PathBuf {
+pub fn state_root(process: &Process, root: &Path) -> PathBuf {
     process.env(BOOKS).map_or_else(|| root.to_owned(), PathBuf::from)
 }
 

@@ -25,6 +25,7 @@ use hookkeeper::loops::iterative::Driven;
 use hookkeeper::loops::iterative::advance::{self, go_on};
 use hookkeeper::loops::iterative::signal::Said;
 use hookkeeper::plan::{Change, Plan};
+use hookkeeper::state::{NoFiles, State};
 use hookkeeper::time;
 
 /// The files of a task, as the store would hold them.
@@ -39,14 +40,16 @@ impl Files {
     /// Carries out what a book wants to be written; the log may only grow.
     fn take(&mut self, book: &Book) {
         let mut changes = Plan::default();
-        book.write(&mut changes);
+        book.write(&mut changes, &State::new(&NoFiles));
         for change in changes.changes {
             match change {
                 Change::Append(_, text) => self.progress.push_str(&text),
-                Change::Put(doc, bytes) if doc.file() == "state.json" => {
-                    self.state = serde_json::from_slice(&bytes).unwrap();
+                Change::Put(write) if write.doc().place().1 == "state.json" => {
+                    self.state = serde_json::from_slice(write.bytes()).unwrap();
                 }
-                Change::Put(_, bytes) => self.plan = Some(String::from_utf8(bytes).unwrap()),
+                Change::Put(write) => {
+                    self.plan = Some(String::from_utf8(write.bytes().to_vec()).unwrap());
+                }
                 other => panic!("{other:?}"),
             }
         }

@@ -12,7 +12,7 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use hookkeeper::schema::ALL;
+use hookkeeper::schema;
 use serde_json::{Value, json};
 use support::books::{project, validate, write};
 use support::{Scratch, tree};
@@ -135,14 +135,14 @@ fn read_only_books() {
 fn schemas_are_listed_and_printed() {
     let scratch = Scratch::new();
     let list = scratch.run(&["schema"], b"");
-    assert_eq!((list.code, list.stdout.lines().count()), (Some(0), ALL.len()));
-    for (line, schema) in list.stdout.lines().zip(&ALL) {
-        assert!(line.starts_with(&format!("{} ", schema.name)), "{line}");
-        let outside = schema.name == "execute-state";
+    assert_eq!((list.code, list.stdout.lines().count()), (Some(0), schema::all().len()));
+    for (line, row) in list.stdout.lines().zip(schema::all()) {
+        assert!(line.starts_with(&format!("{} ", row.schema)), "{line}");
+        let outside = row.schema == "execute-state";
         let below = if outside { "  " } else { ".claude/" };
-        assert!(line.contains(&format!("{below}{} ", schema.place)), "{line}");
-        let one = scratch.run(&["schema", schema.name], b"");
-        assert_eq!((one.code, one.stdout.as_str()), (Some(0), schema.text));
+        assert!(line.contains(&format!("{below}{} ", row.path)), "{line}");
+        let one = scratch.run(&["schema", row.schema], b"");
+        assert_eq!((one.code, one.stdout.as_str()), (Some(0), &*schema::text(row.schema)));
     }
     let unknown = scratch.run(&["schema", "lives"], b"");
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));

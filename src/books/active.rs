@@ -6,6 +6,7 @@ use super::Extra;
 use super::agent::Agent;
 use super::current::latest;
 use super::live::Live;
+use crate::state::{Row, document};
 
 /// The running agents of all live sessions: a copy of what their records say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,3 +46,15 @@ impl Active {
         }
     }
 }
+
+document!(
+    Active,
+    Row {
+        name: "active",
+        path: "state/agents/active.json",
+        schema: "active",
+        title: "Running agents",
+        about: "the running agents of all live sessions",
+        ..Row::EPHEMERAL
+    }
+);

@@ -16,7 +16,9 @@ use super::agent::Agent;
 use super::result::AgentResult;
 use super::tracked::{COMPLETED, FAILED, RUNNING, STUCK, Stats, Tracked};
 use super::{clip, plural};
+use crate::id::BranchKey;
 use crate::json::Object;
+use crate::state::{Doc, Row, Trouble, document};
 
 /// Finished agents that are kept. Those that run are never dropped.
 const FINISHED: usize = 100;
@@ -332,6 +334,18 @@ fn says(result: &AgentResult) -> String {
         n => format!("{}, {}", result.status, plural(n, "finding")),
     }
 }
+
+// It outlives sessions, but two syncs for every agent would cost more than all the rest.
+document!(AgentBook by BranchKey, Row {
+    name: "branch-agents",
+    path: "branches/{branch}/agents.json",
+    schema: "branch-agents",
+    title: "Branch agents",
+    about: "the agents of a branch",
+    is_durable: false,
+    trouble: Trouble::PlantedIsLeftOut,
+    ..Row::SHARED
+}, |row, key| Doc::new(row, key.as_str()), parse: |_, bytes| Self::parse(bytes), bytes: Self::to_bytes);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ use super::{Extra, keep_newest};
 use crate::json::Object;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Row, document};
 
 pub const VERSION: u64 = 2;
 pub const PROMISE: &str = "SHIPPED";
@@ -227,3 +228,13 @@ impl Autonomous {
         keep_newest(&mut self.errors, ENTRIES);
     }
 }
+
+document!(Autonomous, Row {
+    name: "autonomous-loop",
+    path: "autonomous-loop.json",
+    schema: "autonomous-loop",
+    title: "Autonomous loop",
+    about: "a feature on its way through the phases",
+    version: VERSION,
+    ..Row::SHARED
+}, parse: |_, bytes| Self::parse(bytes));

@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use super::Extra;
 use crate::id::sha256_hex;
+use crate::json::Object;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Document, Row, document};
 
 /// Backups of all sessions together.
 pub const IN_ALL: usize = 30;
@@ -90,6 +92,37 @@ pub fn too_many(kept: &[Kept], per_session: usize) -> Vec<String> {
         }
     }
     kept.iter().filter(|backup| !stay.contains(backup)).map(|b| b.file.clone()).collect()
+}
+
+document!(Backup by str, Row {
+    name: "backup",
+    path: "state/compaction/backup_{time}.json",
+    schema: "backup",
+    title: "Compaction backup",
+    about: "what must survive a compaction",
+    ..Row::DURABLE
+}, |row, file| Doc::new(row, file.trim_start_matches("backup_").trim_end_matches(".json")));
+
+/// Whose a backup is, read without the rest.
+pub struct BackupOwner(pub String);
+
+impl Document for BackupOwner {
+    const ROWS: &'static [&'static Row] = Backup::ROWS;
+    type Key = str;
+
+    fn doc(file: &str) -> Doc {
+        Backup::doc(file)
+    }
+
+    fn parse(_: &Doc, bytes: &[u8]) -> Result<Self, String> {
+        let backup = Object::parse(bytes).map_err(|error| error.to_string())?;
+        Ok(Self(backup.text("session_id").unwrap_or_default()))
+    }
+
+    /// Nothing, which the store refuses to write: it is a part of a document.
+    fn to_bytes(&self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 use super::saved::{Execution, Handoff, Plan, Workflow};
+use crate::id::BranchKey;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Row, Trouble, document};
 
 /// The state of a branch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,3 +80,13 @@ impl BranchLoop {
         self.active && self.verdict.is_none()
     }
 }
+
+document!(BranchState by BranchKey, Row {
+    name: "branch-state",
+    path: "branches/{branch}/state.json",
+    schema: "branch-state",
+    title: "Branch state",
+    about: "what belongs to a branch",
+    trouble: Trouble::PlantedIsLeftOut,
+    ..Row::SHARED
+}, |row, key| Doc::new(row, key.as_str()));

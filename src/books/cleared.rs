@@ -7,6 +7,7 @@ use super::live::{Client, Live};
 use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Row, document};
 
 const ENTRIES: usize = 20;
 
@@ -50,3 +51,15 @@ impl Cleared {
         self.cleared.iter().rev().find(|entry| entry.client.is(client))
     }
 }
+
+document!(
+    Cleared,
+    Row {
+        name: "cleared",
+        path: "state/session/cleared.json",
+        schema: "cleared",
+        title: "Cleared sessions",
+        about: "the sessions that clients cleared last",
+        ..Row::EPHEMERAL
+    }
+);

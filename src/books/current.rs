@@ -1,12 +1,13 @@
 //! `session/current.json`: the most recently started live session, in the seed's schema.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Extra;
 use super::live::{Client, HOOKS_VERSION, Lineage, Live};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Row, document};
 
 /// The live session that started last: a copy of its record.
 #[derive(Serialize)]
@@ -107,3 +108,20 @@ fn client(live: &Live, before: Option<&Map<String, Value>>) -> Client {
 pub fn latest<'a>(lives: impl Iterator<Item = &'a Live>) -> Option<&'a Live> {
     lives.max_by(|a, b| (&a.started, &a.session_id).cmp(&(&b.started, &b.session_id)))
 }
+
+/// The document as it was found, with what we do not know of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CurrentFile(pub Map<String, Value>);
+
+document!(
+    CurrentFile,
+    Row {
+        name: "current",
+        path: "state/session/current.json",
+        schema: "current",
+        title: "Current session",
+        about: "the live session that started last",
+        ..Row::EPHEMERAL
+    }
+);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Row, document};
 use crate::time::{self, Time};
 
 const RECORDS: usize = 200;
@@ -349,6 +350,18 @@ impl Record {
         }
     }
 }
+
+document!(
+    Errors,
+    Row {
+        name: "errors",
+        path: "state/errors/classified.json",
+        schema: "errors",
+        title: "Classified errors",
+        about: "failures, and what became of them",
+        ..Row::EPHEMERAL
+    }
+);
 
 #[cfg(test)]
 mod tests {

@@ -216,3 +216,12 @@ impl Global {
         }
     }
 }
+
+pub const ROW: crate::state::Row = crate::state::Row {
+    name: "execute-state",
+    path: "{tasks-path}/execute-state.json",
+    schema: "execute-state",
+    title: "Execution",
+    about: "tasks in layers, and their merges",
+    ..crate::state::Row::SHARED
+};

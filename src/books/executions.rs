@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Row, document};
 
 pub const VERSION: u64 = 1;
 const KEPT: usize = 10;
@@ -107,6 +108,18 @@ impl Known {
         first.is_some_and(|task| self.agents.remove(&task).is_some())
     }
 }
+
+document!(
+    Executions,
+    Row {
+        name: "executions",
+        path: "state/executions.json",
+        schema: "executions",
+        title: "Executions of a project",
+        about: "where the executions of a project are",
+        ..Row::EPHEMERAL
+    }
+);
 
 #[cfg(test)]
 mod tests {

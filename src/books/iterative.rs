@@ -22,8 +22,10 @@ mod units;
 use serde::{Deserialize, Serialize};
 
 use super::{Extra, keep_newest};
+use crate::id::TaskSlug;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Format, Row, Trouble, document, text_document};
 use lifecycle::Status;
 pub use unit::Unit;
 pub use units::Units;
@@ -201,3 +203,96 @@ impl Task {
         }
     }
 }
+
+document!(Task by TaskSlug, Row {
+    name: "iterative",
+    path: "iterative/{slug}/state.json",
+    schema: "iterative",
+    title: "Iterative task",
+    about: "a task in units, and where it stands",
+    trouble: Trouble::LeftOut,
+    ..Row::SHARED
+}, |row, slug| Doc::new(row, slug.as_str()));
+
+/// The texts of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Brief,
+    Tasks,
+    Plan,
+    Context,
+    Progress,
+    Guardrails,
+}
+
+impl Part {
+    pub fn doc(self, slug: &TaskSlug) -> Doc {
+        Doc::new(self.row(), slug.as_str())
+    }
+
+    /// `progress.md`
+    pub fn file_name(self) -> &'static str {
+        self.row().path.rsplit('/').next().unwrap_or_default()
+    }
+
+    const fn row(self) -> &'static Row {
+        match self {
+            Self::Brief => &BRIEF,
+            Self::Tasks => &TASKS,
+            Self::Plan => &PLAN,
+            Self::Context => &CONTEXT,
+            Self::Progress => &PROGRESS,
+            Self::Guardrails => &GUARDRAILS,
+        }
+    }
+}
+
+const BRIEF: Row = Row {
+    name: "iterative-brief",
+    path: "iterative/{slug}/brief.md",
+    about: "what a task is about",
+    ..TEXT
+};
+const TASKS: Row = Row {
+    name: "iterative-tasks",
+    path: "iterative/{slug}/tasks.md",
+    about: "the units of development",
+    ..TEXT
+};
+const PLAN: Row = Row {
+    name: "iterative-plan",
+    path: "iterative/{slug}/plan.md",
+    about: "the units of knowledge work",
+    ..TEXT
+};
+const CONTEXT: Row = Row {
+    name: "iterative-context",
+    path: "iterative/{slug}/context.md",
+    about: "what a unit has to know",
+    ..TEXT
+};
+const PROGRESS: Row = Row {
+    name: "iterative-progress",
+    path: "iterative/{slug}/progress.md",
+    about: "what happened",
+    ..TEXT
+};
+const GUARDRAILS: Row = Row {
+    name: "iterative-guardrails",
+    path: "iterative/{slug}/guardrails.md",
+    about: "what was learned",
+    ..TEXT
+};
+
+const TEXT: Row =
+    Row { format: Format::Text, trouble: Trouble::LeftOut, title: "Text of a task", ..Row::SHARED };
+
+/// One of a task's texts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskText(pub String);
+
+text_document!(
+    TaskText by (TaskSlug, Part),
+    &[&BRIEF, &TASKS, &PLAN, &CONTEXT, &PROGRESS, &GUARDRAILS],
+    |(slug, part)| part.doc(slug)
+);

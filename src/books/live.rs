@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::agent::{Agent, Call};
 use super::errors::Tally;
 use super::saved::Workflow;
-use super::{Extra, is_zero, keep_newest};
+use super::{Extra, clip, is_zero, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Row, document};
 
 pub const HOOKS_VERSION: &str = "3.0";
 const COMMANDS: usize = 500;
@@ -235,3 +236,19 @@ impl Live {
         self.open_targets.retain(|open| open != target);
     }
 }
+
+document!(Live by str, Row {
+    name: "live",
+    path: "state/session/live/{session-id}.json",
+    schema: "live",
+    title: "Live session",
+    about: "the record of a live session",
+    ..Row::EPHEMERAL
+}, Doc::by_id, parse: |doc, bytes| {
+    let live: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    // Another id in it would lead its changes elsewhere.
+    match Self::doc(&live.session_id) == *doc {
+        true => Ok(live),
+        false => Err(format!("its session_id is {:?}", clip(&live.session_id, 80))),
+    }
+});

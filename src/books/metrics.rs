@@ -17,6 +17,7 @@ use super::queue::Work;
 use crate::json::Object;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Format, Row, document};
 use crate::time::{self, Time};
 
 /// More than this many, and the oldest move to `metrics-archive.jsonl`.
@@ -291,6 +292,26 @@ fn one_line(raw: &str) -> String {
         .and_then(|value: serde_json::Value| serde_json::to_string(&value))
         .unwrap_or_else(|_| raw.replace('\n', " "))
 }
+
+document!(Metrics, Row {
+    name: "metrics",
+    path: "state/session/metrics.json",
+    schema: "metrics",
+    title: "Session metrics",
+    about: "what the last sessions came to",
+    ..Row::DURABLE
+}, parse: |_, bytes| Self::parse(bytes), bytes: Self::to_bytes);
+
+/// Entries that are too old for `metrics.json`.
+pub const ARCHIVE: Row = Row {
+    name: "metrics-entry",
+    path: "state/session/metrics-archive.jsonl",
+    schema: "metrics-entry",
+    title: "Session metrics entry",
+    about: "a line: what an older session came to",
+    format: Format::Lines,
+    ..Row::DURABLE
+};
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Row, document};
 
 const WAITING: usize = 20;
 const SAID: usize = 200;
@@ -55,3 +56,15 @@ impl Notices {
         waiting.into_iter().map(|notice| notice.text).collect()
     }
 }
+
+document!(
+    Notices,
+    Row {
+        name: "notices",
+        path: "state/notices.json",
+        schema: "notices",
+        title: "Notices",
+        about: "what the user should hear of",
+        ..Row::EPHEMERAL
+    }
+);

@@ -7,6 +7,7 @@ use super::Extra;
 use super::result::Finding;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Document, Format, Row, document};
 
 pub const VERSION: u64 = 1;
 const ITEMS: usize = 500;
@@ -319,6 +320,46 @@ impl Queue {
     fn last_number(&self) -> u64 {
         let number = |item: &Item| item.id.strip_prefix("work-")?.parse().ok();
         self.items.iter().filter_map(number).max().unwrap_or(0)
+    }
+}
+
+document!(
+    Queue,
+    Row {
+        name: "work-queue",
+        path: "state/loop/work_queue.json",
+        schema: "work-queue",
+        title: "Work queue",
+        about: "prioritised work items",
+        ..Row::SHARED
+    }
+);
+
+/// `loop/LOOP_STATE.md`: what people read of the loop; it is rendered from the queue.
+pub struct LoopStateText(pub String);
+
+impl Document for LoopStateText {
+    const ROWS: &'static [&'static Row] = &[&Row {
+        name: "loop-state",
+        path: "state/loop/LOOP_STATE.md",
+        title: "Loop state",
+        about: "what people read of the loop",
+        format: Format::Text,
+        is_durable: false,
+        ..Row::SHARED
+    }];
+    type Key = ();
+
+    fn doc((): &()) -> Doc {
+        Doc::new(const { Self::ROWS[0] }, "")
+    }
+
+    fn parse(_: &Doc, bytes: &[u8]) -> Result<Self, String> {
+        Ok(Self(String::from_utf8_lossy(bytes).into_owned()))
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.clone().into_bytes()
     }
 }
 

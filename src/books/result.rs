@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
-use super::{Extra, is_zero};
+use super::{Extra, clip, is_zero};
+use crate::id::FileStem;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Row, document};
 use crate::time;
 
 pub const SUCCESS: &str = "success";
@@ -109,3 +111,34 @@ impl AgentResult {
         self.status == SUCCESS
     }
 }
+
+/// The result of an agent whose session has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ArchivedResult(pub AgentResult);
+
+document!(ArchivedResult by (String, String), Row {
+    name: "archived-result",
+    path: "state/agents/results-archive/{session-id}/{agent-id}.json",
+    schema: "result",
+    title: "Archived agent result",
+    about: "what an agent of an ended session found",
+    ..Row::EPHEMERAL
+}, |row, (session_id, agent_id)| {
+    Doc::new(row, format!("{}/{}", FileStem::of(session_id), FileStem::of(agent_id)))
+});
+
+document!(AgentResult by str, Row {
+    name: "result",
+    path: "state/agents/results/{agent-id}.json",
+    schema: "result",
+    title: "Agent result",
+    about: "what an agent found",
+    ..Row::EPHEMERAL
+}, Doc::by_id, parse: |doc, bytes| {
+    let result: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    match Self::doc(&result.agent_id) == *doc {
+        true => Ok(result),
+        false => Err(format!("its agent_id is {:?}", clip(&result.agent_id, 80))),
+    }
+});

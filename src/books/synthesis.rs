@@ -7,6 +7,7 @@ use super::Extra;
 use super::result::{AgentResult, Finding};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Doc, Row, document};
 
 const FINDINGS: usize = 200;
 const AGENTS: usize = 200;
@@ -167,6 +168,33 @@ impl Synthesis {
 fn same_title(a: &str, b: &str) -> bool {
     a.trim_end_matches('.').eq_ignore_ascii_case(b.trim_end_matches('.'))
 }
+
+document!(
+    Synthesis,
+    Row {
+        name: "synthesis",
+        path: "state/agents/results/synthesis.json",
+        also_at: &["state/agents/results-archive/{session-id}/synthesis.json"],
+        schema: "synthesis",
+        title: "Synthesis",
+        about: "all findings of a session",
+        ..Row::EPHEMERAL
+    }
+);
+
+/// The synthesis of a live session while another's is in its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ParkedSynthesis(pub Synthesis);
+
+document!(ParkedSynthesis by str, Row {
+    name: "parked-synthesis",
+    path: "state/agents/synthesis/{session-id}.json",
+    schema: "synthesis",
+    title: "Parked synthesis",
+    about: "the findings of a session while another's are in their place",
+    ..Row::EPHEMERAL
+}, Doc::by_id);
 
 #[cfg(test)]
 mod tests {

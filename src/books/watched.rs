@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 use super::autonomous::Autonomous;
+use crate::state::{Row, document};
 
 /// What is remembered of the autonomous loop's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,3 +52,15 @@ impl Watched {
         self.started_at == state.started_at || self.feature == state.feature
     }
 }
+
+document!(
+    Watched,
+    Row {
+        name: "autonomous-watch",
+        path: "state/loop/autonomous.json",
+        schema: "autonomous-watch",
+        title: "Autonomous loop as last seen",
+        about: "the same, as we saw it last",
+        ..Row::EPHEMERAL
+    }
+);

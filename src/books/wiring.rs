@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::Row;
 
 /// Installs without an uninstall between them: new versions, other paths.
 const STEPS: usize = 20;
@@ -72,3 +73,12 @@ impl Wiring {
         self.files.retain(|file| file.file != name);
     }
 }
+
+pub const ROW: Row = Row {
+    name: "wiring",
+    path: "state/settings/wiring.json",
+    schema: "wiring",
+    title: "Wired settings files",
+    about: "the settings files that install wired",
+    ..Row::DURABLE
+};

@@ -3,9 +3,11 @@
 
 use anyhow::bail;
 
+use crate::books::live::Live;
 use crate::hooks::drive::{self, Name};
+use crate::hooks::session_record::is_live;
 use crate::process::Process;
-use crate::snapshot::Snapshot;
+use crate::state::State;
 
 /// For whom a command acts.
 #[derive(clap::Args)]
@@ -22,10 +24,10 @@ impl Who {
 }
 
 /// The session that is named, or the only one that lives.
-pub fn the_session(named: Option<String>, snapshot: &Snapshot) -> anyhow::Result<String> {
-    let mut lives = snapshot.lives.keys();
+pub fn the_session(named: Option<String>, state: &State) -> anyhow::Result<String> {
+    let mut lives = state.all::<Live>().map(|live| &live.session_id);
     match (named, lives.next(), lives.next()) {
-        (Some(id), ..) if !snapshot.lives.contains_key(&id) => {
+        (Some(id), ..) if !is_live(&id, state) => {
             bail!("session {id} is not live (hookkeeper sessions)")
         }
         (Some(id), ..) => Ok(id),
@@ -50,8 +52,8 @@ pub fn must_act_for(
 }
 
 /// One session drives one loop; this is the kind that it is about to drive.
-pub fn must_be_free(session: &str, snapshot: &Snapshot, kind: Name) -> anyhow::Result<()> {
-    let other = drive::driven_by(session, snapshot).into_iter().find(|(name, _)| *name != kind);
+pub fn must_be_free(session: &str, state: &State, kind: Name) -> anyhow::Result<()> {
+    let other = drive::driven_by(session, state).into_iter().find(|(name, _)| *name != kind);
     match other {
         Some((name, title)) => {
             bail!("session {session} drives the {title}: `{}` ends it", name.cancel())
@@ -61,9 +63,9 @@ pub fn must_be_free(session: &str, snapshot: &Snapshot, kind: Name) -> anyhow::R
 }
 
 /// What to say of an owner that is not there to go on; `adopt` is the command that hands it on.
-pub fn absence(owner: Option<&str>, snapshot: &Snapshot, adopt: &str) -> String {
+pub fn absence(owner: Option<&str>, state: &State, adopt: &str) -> String {
     match owner {
-        Some(owner) if !snapshot.lives.contains_key(owner) => format!(
+        Some(owner) if !is_live(owner, state) => format!(
             " Its session {owner} is not live: resume that one, or hand the loop to another with `{adopt}`."
         ),
         _ => String::new(),
@@ -71,8 +73,8 @@ pub fn absence(owner: Option<&str>, snapshot: &Snapshot, adopt: &str) -> String 
 }
 
 /// A live session that goes on with the loop of one that is gone drives it from now on.
-pub fn take_over(owner: &mut Option<String>, session: Option<&str>, snapshot: &Snapshot) {
-    let is_live = |id: &str| snapshot.lives.contains_key(id);
+pub fn take_over(owner: &mut Option<String>, session: Option<&str>, state: &State) {
+    let is_live = |id: &str| is_live(id, state);
     if let Some(id) = session.filter(|id| is_live(id))
         && owner.as_deref().is_none_or(|owner| !is_live(owner))
     {

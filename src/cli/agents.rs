@@ -11,14 +11,14 @@ use super::{Project, said_json, table};
 use crate::Outcome;
 use crate::books::agent::{Agent, LONGEST_NUDGE};
 use crate::books::agent_book::AgentBook;
-use crate::books::result::AgentResult;
+use crate::books::live::Live;
+use crate::books::metrics::Metrics;
+use crate::books::result::{AgentResult, ArchivedResult};
 use crate::books::{clip, plural};
-use crate::gather;
-use crate::hooks::desk;
+use crate::hooks::session_record;
 use crate::id::{BranchKey, FileStem};
-use crate::plan::{Change, Plan};
-use crate::snapshot::Snapshot;
-use crate::store::layout::Doc;
+use crate::plan::Plan;
+use crate::state::{Doc, Document};
 use crate::store::view::View;
 use crate::time::{self, Time};
 
@@ -114,18 +114,23 @@ fn finished(result: &AgentResult) -> Vec<String> {
     ]
 }
 
-/// Where results are while their session lives.
-const RESULTS: &str = "agents/results";
-/// And afterwards, by session.
-const ARCHIVE: &str = "agents/results-archive";
+/// Where the results of ended sessions are.
+const ARCHIVE: &str = "state/agents/results-archive";
 
-/// The results in these folders, in the order of their starts.
-fn results(view: &View, rooms: impl Iterator<Item = String>) -> Vec<AgentResult> {
-    let mut results: Vec<AgentResult> = rooms
-        .flat_map(|room| view.names(&room).into_iter().map(move |name| format!("{room}/{name}")))
-        .filter(|path| path.ends_with(".json") && !path.ends_with("/synthesis.json"))
-        .filter_map(|path| view.document(&path))
-        .collect();
+/// The results of live sessions and of these ended ones, by folder, in the order of their starts.
+fn results(view: &View, archives: &[String]) -> Vec<AgentResult> {
+    let state = view.state();
+    let mut results: Vec<AgentResult> = state.all::<AgentResult>().cloned().collect();
+    for session in archives {
+        for name in view.names(&format!("{ARCHIVE}/{session}")) {
+            let agent = name.strip_suffix(".json").filter(|agent| !FileStem::is_reserved(agent));
+            let Some(agent) = agent else { continue };
+            let doc = ArchivedResult::ROWS.first();
+            let doc = doc.map(|row| Doc::new(row, format!("{session}/{agent}")));
+            let read = doc.and_then(|doc| state.read_doc::<ArchivedResult>(doc).value);
+            results.extend(read.map(|archived| archived.0.clone()));
+        }
+    }
     results.sort_by(|a, b| a.started.cmp(&b.started));
     results
 }
@@ -134,13 +139,16 @@ fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Res
     let lives = view.lives();
     let mut known: Vec<String> = lives.iter().map(|live| live.session_id.clone()).collect();
     known.extend(
-        view.metrics().unwrap_or_default().newest(usize::MAX).into_iter().map(|e| e.session_id),
+        view.get::<Metrics>()
+            .unwrap_or_default()
+            .newest(usize::MAX)
+            .into_iter()
+            .map(|e| e.session_id),
     );
     let session_id = &super::one_of(named, &known, "session", "")?;
     let agents: Vec<&Agent> =
         lives.iter().filter(|l| l.session_id == *session_id).flat_map(|l| &l.agents).collect();
-    let archived = format!("{ARCHIVE}/{}", FileStem::of(session_id).as_str());
-    let mut results = results(view, [RESULTS.to_owned(), archived].into_iter());
+    let mut results = results(view, &[FileStem::of(session_id).as_str().to_owned()]);
     results.retain(|result| result.session_id == *session_id);
     if as_json {
         return said_json(
@@ -155,8 +163,7 @@ fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Res
 
 fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
     let running: Vec<Agent> = view.lives().into_iter().flat_map(|live| live.agents).collect();
-    let archives = view.names(ARCHIVE).into_iter().map(|name| format!("{ARCHIVE}/{name}"));
-    let finished = results(view, std::iter::once(RESULTS.to_owned()).chain(archives));
+    let finished = results(view, &view.names(ARCHIVE));
     let ids = running.iter().map(|agent| agent.id.clone());
     let ids: Vec<String> = ids.chain(finished.iter().map(|r| r.agent_id.clone())).collect();
     let id = super::one_of(named, &ids, "agent", "")?;
@@ -227,36 +234,32 @@ fn nudge(
     let redact = project.redactor()?;
     let message = message.map(|message| redact.text(message));
     let now = time::spell(project.process.now());
-    let agent = project.change(|store| {
-        let mut snapshot = Snapshot::default();
-        gather::copies(&mut snapshot, store)?;
-        let agents = snapshot.lives.values().flat_map(|live| &live.agents);
+    let agent = project.change(|store, state| {
+        let agents = state.all::<Live>().flat_map(|live| &live.agents);
         let ids: Vec<String> = agents.map(|agent| agent.id.clone()).collect();
         if ids.is_empty() {
             bail!("no agent is running");
         }
         let id = super::one_of(named, &ids, "running agent", "")?;
         let mut plan = Plan::default();
-        let (mut nudged, mut written) = (None, Vec::new());
-        for live in snapshot.lives.values_mut() {
-            if let Some(agent) = live.agent_mut(&id) {
-                let book = agent.branch.as_deref().and_then(BranchKey::known);
-                if let Some(key) = book {
-                    // The branch's book counts over all runs of an agent.
-                    let doc = Doc::BranchAgents(key);
-                    let mut book = store.load(&doc, AgentBook::parse)?.unwrap_or_default();
-                    agent.nudge_count = book.nudge(agent, &now) - 1;
-                    written.push(Change::Put(doc, book.to_bytes()));
-                }
-                agent.nudge(message.as_deref(), &now);
-                nudged = Some(agent.clone());
-                plan.put(Doc::live(&live.session_id), live);
-            }
+        let mut live = state.all::<Live>().find(|live| live.agent(&id).is_some()).cloned();
+        let live = live.as_mut().context("it is gone")?;
+        let agent = live.agent_mut(&id).context("it is gone")?;
+        let read = agent.branch.as_deref().and_then(BranchKey::known);
+        let read = read.map(|key| state.read::<AgentBook>(&key));
+        let mut book = read.as_ref().and_then(|read| read.value.cloned()).unwrap_or_default();
+        if read.is_some() {
+            // The branch's document counts over all runs of an agent.
+            agent.nudge_count = book.nudge(agent, &now) - 1;
         }
-        desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
-        plan.changes.extend(written);
-        store.commit(&plan.changes)?;
-        nudged.context("it is gone")
+        agent.nudge(message.as_deref(), &now);
+        let nudged = agent.clone();
+        session_record::put_with_copies(&mut plan, live, state);
+        if let Some(read) = &read {
+            plan.put(read, &book);
+        }
+        store.commit(&plan.changes, state)?;
+        Ok(nudged)
     })?;
     if as_json {
         return said_json(&agent);

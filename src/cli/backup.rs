@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use super::table::row;
 use super::{Project, diff, said_json, table};
 use crate::Outcome;
+use crate::books::active::Active;
 use crate::books::backup::{Backup, Preserved};
+use crate::books::current::CurrentFile;
 use crate::books::plural;
-use crate::books::queue::Queue;
-use crate::plan::Plan;
-use crate::store::layout::Doc;
+use crate::books::queue::{LoopStateText, Queue};
+use crate::state::{Doc, Document, Source};
 use crate::store::view::View;
 
 const ROOM: &str = "compaction";
@@ -90,7 +91,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 
 /// Newest first.
 fn files(view: &View) -> Vec<String> {
-    let mut names = view.names(ROOM);
+    let mut names = view.names(&format!("state/{ROOM}"));
     names.retain(|name| name.starts_with("backup_"));
     names.reverse();
     names
@@ -113,17 +114,17 @@ fn find(view: &View, named: &str) -> anyhow::Result<(String, Backup)> {
         }
         None => super::one_of(named, &files, "backup", "backup_")?,
     };
-    let backup = view.document(&format!("{ROOM}/{file}"));
-    let backup = backup.with_context(|| format!(".claude/state/{ROOM}/{file} cannot be read"))?;
+    let backup = view.state().get_by::<Backup>(&file).cloned();
+    let backup = backup.with_context(|| format!("{} cannot be read", Backup::doc(&file).path()))?;
     Ok((file, backup))
 }
 
 fn list(view: &View, as_json: bool) -> anyhow::Result<Outcome> {
     let mut backups: Vec<(String, Backup)> = Vec::new();
     for file in files(view) {
-        let backup = view.document(&format!("{ROOM}/{file}"));
+        let backup = view.state().get_by::<Backup>(&file).cloned();
         let backup =
-            backup.with_context(|| format!(".claude/state/{ROOM}/{file} cannot be read"))?;
+            backup.with_context(|| format!("{} cannot be read", Backup::doc(&file).path()))?;
         backups.push((file, backup));
     }
     if as_json {
@@ -181,14 +182,18 @@ fn side(view: &View, named: &str) -> anyhow::Result<(String, Preserved)> {
     if named != "now" {
         return find(view, named).map(|(file, backup)| (file, backup.preserved));
     }
-    let value = |path: &str| view.document(path).unwrap_or(Value::Null);
-    let markdown = view.bytes("loop/LOOP_STATE.md");
-    let markdown = markdown.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    // As they are in their files, so that nothing is lost in between.
+    let value = |doc: Doc| {
+        let bytes = view.bytes(&doc.below_claude()).ok().flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
+    };
+    let state = view.state();
+    let markdown = state.get::<LoopStateText>();
     let now = Preserved {
-        loop_state: markdown.map_or(Value::Null, |text| json!({"markdown": text})),
-        work_queue: value("loop/work_queue.json"),
-        active_agents: value("agents/active.json"),
-        session: value("session/current.json"),
+        loop_state: markdown.map_or(Value::Null, |text| json!({"markdown": text.0})),
+        work_queue: value(Queue::doc(&())),
+        active_agents: value(Active::doc(&())),
+        session: value(CurrentFile::doc(&())),
         ..Preserved::default()
     };
     Ok(("now".into(), now))
@@ -254,21 +259,24 @@ fn restore(project: &Project, view: &View, named: &str, dry: bool) -> anyhow::Re
             text
         }));
     }
-    let mut plan = Plan::default();
-    if !preserved.work_queue.is_null() {
-        let queue: Queue =
-            serde_json::from_value(preserved.work_queue.clone()).with_context(|| {
-                format!(".claude/state/{ROOM}/{file}: its work queue cannot be used")
-            })?;
-        plan.put(Doc::Queue, &queue);
-    }
-    if let Some(text) = markdown(&preserved) {
-        plan.put_text(Doc::LoopState, text);
-    }
-    project.change(|store| {
+    let queue: Option<Queue> = match &preserved.work_queue {
+        Value::Null => None,
+        queue => Some(serde_json::from_value(queue.clone()).with_context(|| {
+            format!(".claude/state/{ROOM}/{file}: its work queue cannot be used")
+        })?),
+    };
+    project.change(|store, state| {
         let aside = store.set_aside(&["loop"], &[])?;
-        store.commit(&plan.changes)?;
-        let wrote = store.wrote.iter().map(|name| format!(".claude/state/{name}"));
+        // What is there may be unreadable: it is set aside, and gives way.
+        if let Some(queue) = &queue {
+            store.overwrite(&state.read::<Queue>(&()).write(queue))?;
+        }
+        if let Some(text) = markdown(&preserved) {
+            let text = LoopStateText(text.to_owned());
+            store.overwrite(&state.read::<LoopStateText>(&()).write(&text))?;
+        }
+        let written = store.written();
+        let wrote = written.iter().map(|name| format!(".claude/state/{name}"));
         Ok(Outcome::said(format!(
             "Restored {} from {file}. What was there is in {}",
             wrote.collect::<Vec<_>>().join(" and "),

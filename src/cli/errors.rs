@@ -6,12 +6,10 @@ use super::table::row;
 use super::{Project, said_json, table};
 use crate::Outcome;
 use crate::books::errors::{Errors, PENDING, RECOVERED, Record};
+use crate::books::live::Live;
 use crate::books::{clip, plural};
-use crate::gather;
-use crate::hooks::desk;
+use crate::hooks::session_record;
 use crate::plan::Plan;
-use crate::snapshot::Snapshot;
-use crate::store::layout::Doc;
 use crate::time::{self, Time};
 
 #[derive(clap::Args)]
@@ -39,7 +37,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if let Some(What::Resolve { id }) = &options.what {
         return resolve(project, id);
     }
-    let errors: Errors = project.document("errors/classified.json")?.unwrap_or_default();
+    let errors: Errors = project.document()?.unwrap_or_default();
     let shown = errors.errors.iter().filter(|record| options.all || record.status != RECOVERED);
     if options.json {
         let shown: Vec<&Record> = shown.collect();
@@ -77,25 +75,22 @@ fn line(record: &Record, now: Time) -> Vec<String> {
 }
 
 fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
-    let record = project.change(|store| {
-        let mut snapshot = Snapshot::default();
-        gather::copies(&mut snapshot, store)?;
-        let loaded: Option<Errors> = store.load(&Doc::Errors, gather::json)?;
-        let mut errors = loaded.unwrap_or_default();
+    let record = project.change(|store, state| {
+        let read = state.read::<Errors>(&());
+        let mut errors = read.value.cloned().unwrap_or_default();
         let ids: Vec<String> = errors.errors.iter().map(|record| record.id.clone()).collect();
         let id = super::one_of(named, &ids, "error", "error-")?;
         let record = errors.resolve(&id).context("it is gone")?;
         let mut plan = Plan::default();
-        plan.put(Doc::Errors, &errors);
-        if let Some(live) = snapshot.lives.get_mut(&record.session_id) {
+        plan.put(&read, &errors);
+        if let Some(mut live) = state.get_by::<Live>(&record.session_id).cloned() {
             if !errors.is_open_on(&record.session_id, &record.target) {
                 live.close_target(&record.target);
             }
-            desk::count_errors(live, &errors);
-            plan.put(Doc::live(&record.session_id), live);
+            session_record::count_errors(&mut live, &errors);
+            session_record::put_with_copies(&mut plan, &live, state);
         }
-        desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
-        store.commit(&plan.changes)?;
+        store.commit(&plan.changes, state)?;
         Ok(record)
     })?;
     Ok(Outcome::said(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))

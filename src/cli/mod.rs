@@ -44,7 +44,8 @@ use crate::Outcome;
 use crate::books::settings::Settings;
 use crate::facts::secrets::Redactor;
 use crate::process::Process;
-use crate::store::view::{Read, View};
+use crate::state::{Document, State};
+use crate::store::view::{Lookup, View};
 use crate::store::{Store, home};
 use crate::{hook_path, root};
 
@@ -188,31 +189,23 @@ impl Project<'_> {
         Ok(Redactor::new(&self.settings()?.redact))
     }
 
-    /// The books, locked, for changing them.
-    fn locked(&self) -> anyhow::Result<Store> {
+    /// Works on the locked store. What the user should hear of is kept, whatever comes of it.
+    fn change<T>(
+        &self,
+        work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         let root = self.root()?;
-        hook_path::locked_store(self.process, &root)
-            .with_context(|| format!("the books of {} cannot be changed", root.display()))
-    }
-
-    /// Works on the locked books. What the user should hear of is kept, whatever comes of it.
-    fn change<T>(&self, work: impl FnOnce(&mut Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let mut store = self.locked()?;
-        let done = work(&mut store);
-        hook_path::keep_remarks(&mut store, self.process.now())?;
+        let store = hook_path::locked_store(self.process, &root)
+            .with_context(|| format!("the state of {} cannot be changed", root.display()))?;
+        let state = State::new(&store);
+        let done = work(&store, &state);
+        hook_path::keep_remarks(&store, &state, self.process.now())?;
         done
     }
 
-    /// A document, for reading. One that is there and cannot be read is an error with its name.
-    fn document<T: serde::de::DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
-        let Some(view) = self.view()? else { return Ok(None) };
-        match view.look(path) {
-            Read::Good(document) => Ok(Some(document)),
-            Read::None => Ok(None),
-            Read::Bad => {
-                anyhow::bail!(".claude/state/{path} cannot be read; `hookkeeper validate` says why")
-            }
-        }
+    /// A document that there is once, for reading.
+    fn document<T: Document<Key = ()> + Clone>(&self) -> anyhow::Result<Option<T>> {
+        self.view()?.map_or(Ok(None), |view| read_document(&view, &()))
     }
 
     /// A path as people write it: relative to the project, or from `~`.
@@ -225,6 +218,17 @@ impl Project<'_> {
     fn view(&self) -> anyhow::Result<Option<View>> {
         let root = self.root()?;
         View::open(&root, self.process.home().as_deref())
-            .with_context(|| format!("the books of {} cannot be read", root.display()))
+            .with_context(|| format!("the state of {} cannot be read", root.display()))
+    }
+}
+
+/// A document. One that is there and cannot be read is an error with its name.
+fn read_document<T: Document + Clone>(view: &View, key: &T::Key) -> anyhow::Result<Option<T>> {
+    match view.look_up::<T>(key) {
+        Lookup::Good(document) => Ok(Some(document)),
+        Lookup::None => Ok(None),
+        Lookup::Bad => {
+            anyhow::bail!("{} cannot be read; `hookkeeper validate` says why", T::doc(key).path())
+        }
     }
 }

@@ -7,8 +7,9 @@ use super::Project;
 use super::settings::text;
 use crate::Outcome;
 use crate::json::Object;
+use crate::state::Source;
 use crate::store::home::SETTINGS;
-use crate::store::recorded::ROOM;
+use crate::store::recorded::{FOLDER, ROOM};
 use crate::wiring::edit;
 
 #[derive(clap::Args)]
@@ -42,7 +43,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 /// Sets `record` in the project's `.claude/hookkeeper.json`, and touches nothing else in it.
 fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
     let shown = format!(".claude/{SETTINGS}");
-    let is_on = project.change(|store| {
+    let is_on = project.change(|store, _| {
         let before = store.settings_bytes()?;
         let old = text(before.as_deref(), &shown)?;
         let new = edit::set(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
@@ -64,10 +65,10 @@ fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
 
 fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
     let view = project.view()?;
-    let names = view.as_ref().map(|view| view.names(ROOM)).unwrap_or_default();
+    let names = view.as_ref().map(|view| view.names(FOLDER)).unwrap_or_default();
     let mut lines = Vec::new();
     for name in names.iter().filter(|name| !name.starts_with('.')) {
-        let bytes = view.as_ref().and_then(|view| view.bytes(&format!("{ROOM}/{name}")));
+        let bytes = view.as_ref().and_then(|view| view.bytes(&format!("{FOLDER}/{name}")).ok()?);
         let bytes = bytes.unwrap_or_default();
         let payload = Object::parse(&bytes).unwrap_or_default();
         let event = payload.text("hook_event_name").unwrap_or_default();

@@ -3,11 +3,9 @@
 use super::Project;
 use crate::Outcome;
 use crate::books::live::{Earlier, Live};
-use crate::gather;
-use crate::hooks::desk;
+use crate::hooks::session_record;
 use crate::plan::Plan;
-use crate::snapshot::Snapshot;
-use crate::store::layout::Doc;
+use crate::state::State;
 use crate::store::{Store, home, set_aside};
 
 #[derive(clap::Args)]
@@ -35,8 +33,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if project.view()?.is_none() {
         return Ok(Outcome::said("There are no books here, so there is nothing to reset."));
     }
-    let aside = project.change(|store| {
-        let names = store.state().names()?;
+    let aside = project.change(|store, _| {
+        let names = store.state_dir().names()?;
         let has = |name: &str| names.iter().any(|have| have == name);
         let part = match options.what {
             What::Loop => "loop",
@@ -74,16 +72,16 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// Changes every live record and derives the copies anew.
-fn change_lives(store: &mut Store, change: fn(&mut Live)) -> anyhow::Result<()> {
-    let mut snapshot = Snapshot::default();
-    gather::copies(&mut snapshot, store)?;
+fn change_lives(store: &Store, change: fn(&mut Live)) -> anyhow::Result<()> {
+    let state = State::new(store);
     let mut plan = Plan::default();
-    for live in snapshot.lives.values_mut() {
+    let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
+    for live in &mut lives {
         change(live);
-        plan.put(Doc::live(&live.session_id), live);
+        plan.put(&state.read::<Live>(&live.session_id), live);
     }
-    desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
-    Ok(store.commit(&plan.changes)?)
+    session_record::put_copies(&mut plan, lives.iter(), &state);
+    Ok(store.commit(&plan.changes, &state)?)
 }
 
 fn forget_agents(live: &mut Live) {

@@ -13,20 +13,21 @@ pub struct Arguments {
 pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
     let Some(name) = &options.name else { return Ok(Outcome::said(list())) };
     match schema::named(name) {
-        Some(schema) => Ok(Outcome::said(schema.text)),
+        Some(row) => Ok(Outcome::said(schema::text(row.schema))),
         None => {
-            let names: Vec<&str> = schema::ALL.iter().map(|schema| schema.name).collect();
+            let names: Vec<&str> = schema::all().iter().map(|row| row.schema).collect();
             anyhow::bail!("there is no document {name:?}; there are {}", names.join(", "))
         }
     }
 }
 
 fn list() -> String {
-    let lines = schema::ALL.iter().map(|schema| {
+    let rows = schema::all();
+    let lines = rows.iter().map(|row| {
         // An execution's state is where its user says.
-        let below = if schema.place.starts_with("{tasks-path}") { "" } else { ".claude/" };
-        let place = format!("{below}{}", schema.place);
-        format!("{:<13}  {place:<48}  {}", schema.name, schema.about)
+        let below = if row.path.starts_with("{tasks-path}") { "" } else { ".claude/" };
+        let place = format!("{below}{}", row.path);
+        format!("{:<13}  {place:<48}  {}", row.schema, row.about)
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::books::metrics::Metrics;
 use crate::event::Kind;
 use crate::process::Process;
 use crate::process::child::{self, Ended};
@@ -96,7 +97,7 @@ fn verdict(kind: Kind, ended: &Ended) -> Result<(), String> {
 
 fn is_booked(root: &Path) -> bool {
     let view = View::open(root, None).ok().flatten();
-    let metrics = view.and_then(|view| view.metrics());
+    let metrics = view.and_then(|view| view.get::<Metrics>());
     metrics.is_some_and(|metrics| metrics.newest(1).iter().any(|entry| entry.session_id == SESSION))
 }
 

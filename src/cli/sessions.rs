@@ -6,8 +6,9 @@ use super::table::row;
 use super::{Project, said_json, table};
 use crate::Outcome;
 use crate::books::live::Live;
-use crate::books::metrics::{Entry, Metrics};
+use crate::books::metrics::{self, Entry, Metrics};
 use crate::books::{clip, plural};
+use crate::state::Source;
 use crate::time::{self, Time};
 
 #[derive(clap::Args)]
@@ -26,11 +27,11 @@ pub struct Arguments {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let view = project.view()?;
     let lives = view.as_ref().map(|view| view.lives()).unwrap_or_default();
-    let metrics: Metrics = project.document("session/metrics.json")?.unwrap_or_default();
+    let metrics: Metrics = project.document()?.unwrap_or_default();
     let most = if options.all { usize::MAX } else { options.limit };
     let mut ended = metrics.newest(most);
     if let (true, Some(view)) = (options.all, &view) {
-        let archive = view.bytes("session/metrics-archive.jsonl").unwrap_or_default();
+        let archive = view.bytes(metrics::ARCHIVE.path).ok().flatten().unwrap_or_default();
         let lines: Vec<&[u8]> = archive.split(|byte| *byte == b'\n').collect();
         ended.extend(lines.iter().rev().filter_map(|line| serde_json::from_slice(line).ok()));
     }

@@ -15,22 +15,21 @@ use crate::books::iterative::Task;
 use crate::books::live::Live;
 use crate::books::plural;
 use crate::books::queue::Queue;
-use crate::books::synthesis::{Summary, Synthesis};
+use crate::books::synthesis::{ParkedSynthesis, Summary, Synthesis};
 use crate::cli::Project;
 use crate::cli::status::books::is_quiet;
 use crate::cli::status::loops::{looping, phasing, tasking};
 use crate::cli::status::text::paint;
 use crate::cli::table::{Tone, clean, fit};
 use crate::facts::git;
-use crate::gather::json;
-use crate::id::{BranchKey, FileStem, TaskSlug};
+use crate::id::{BranchKey, TaskSlug};
 use crate::json::Object;
 use crate::process::lines::stdin_is_terminal;
 use crate::process::stdin::{self, Payload};
-use crate::store::layout::Doc;
-use crate::store::view::{Read, View};
+use crate::root;
+use crate::state::{Document, State};
+use crate::store::view::View;
 use crate::time::{self, Time};
-use crate::{root, store};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -99,30 +98,27 @@ impl Asked {
 }
 
 fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
-    let records = view.names("session/live");
-    let own = session.map(|id| FileStem::of(id).json());
-    let own = own.filter(|file| records.contains(file));
-    let wanted: Vec<&String> = match &own {
+    let state = &view.state();
+    let records = Live::ROWS.first().map_or(0, |row| state.list(row).len());
+    let own = session.and_then(|id| state.get_by::<Live>(id));
+    let lives: Vec<&Live> = match own {
         Some(own) => vec![own],
-        None => records.iter().collect(),
+        None => state.all::<Live>().collect(),
     };
-    let paths = wanted.iter().map(|file| format!("session/live/{file}"));
-    let lives: Vec<Live> = paths.filter_map(|path| view.document(&path)).collect();
     let mut parts = Vec::new();
     parts.extend(agents(view, &lives, now));
-    parts.extend(errors(view, &lives));
-    parts.extend(findings(view, &lives));
-    let queue: Option<Queue> = view.document("loop/work_queue.json");
-    let running = queue.as_ref().filter(|queue| queue.is_running());
+    parts.extend(errors(state, &lives));
+    parts.extend(findings(state, &lives));
+    let running = state.get::<Queue>().filter(|queue| queue.is_running());
     parts.extend(running.and_then(looping).map(|says| (Tone::Good, format!("loop {says}"))));
-    let phases = view.autonomous().filter(Autonomous::is_running);
+    let phases = state.get::<Autonomous>().filter(|state| state.is_running());
     parts.extend(phases.map(|state| {
         let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Good };
-        (tone, format!("autonomous {}", phasing(&state)))
+        (tone, format!("autonomous {}", phasing(state)))
     }));
-    parts.extend(lives.iter().filter_map(|live| branch_loop(view, live)));
-    parts.extend(lives.iter().filter_map(|live| task(view, live)));
-    match (own, records.len()) {
+    parts.extend(lives.iter().filter_map(|live| branch_loop(state, live)));
+    parts.extend(lives.iter().filter_map(|live| task(state, live)));
+    match (own, records) {
         (Some(_), all @ 2..) => parts.push((Tone::Dim, format!("+{}", plural(all - 1, "session")))),
         (None, all @ 2..) => parts.push((Tone::Dim, plural(all, "session"))),
         _ => {}
@@ -131,31 +127,22 @@ fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
 }
 
 /// `branch loop 3/20`
-fn branch_loop(view: &View, live: &Live) -> Option<Part> {
+fn branch_loop(state: &State, live: &Live) -> Option<Part> {
     let key = BranchKey::known(live.loop_branch.as_deref()?)?;
-    let state = match view.look_beside(&Doc::Branch(key).name(), json::<BranchState>) {
-        Read::Good(state) => state,
-        Read::None | Read::Bad => return None,
-    };
-    let the_loop = state.running()?;
+    let the_loop = state.get_by::<BranchState>(&key)?.running()?;
     let says = format!("branch loop {}/{}", the_loop.iteration, the_loop.max_iterations);
     Some((Tone::Good, says))
 }
 
 /// `user-auth 1/3 units`
-fn task(view: &View, live: &Live) -> Option<Part> {
+fn task(state: &State, live: &Live) -> Option<Part> {
     let slug = TaskSlug::known(live.loop_task.as_deref()?)?;
-    let doc = Doc::Iterative(slug.clone(), store::layout::Part::State);
-    match view.look_beside(&doc.name(), json::<Task>) {
-        Read::Good(task) if task.is_open() => {
-            Some((Tone::Good, format!("{slug} {}", tasking(&task))))
-        }
-        _ => None,
-    }
+    let task = state.get_by::<Task>(&slug).filter(|task| task.is_open())?;
+    Some((Tone::Good, format!("{slug} {}", tasking(task))))
 }
 
 /// `2 agents (oldest 3m 10s, 1 quiet)`
-fn agents(view: &View, lives: &[Live], now: Time) -> Option<Part> {
+fn agents(view: &View, lives: &[&Live], now: Time) -> Option<Part> {
     let running: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
     let oldest = running.iter().map(|agent| agent.started.as_str()).min()?;
     let after = view.settings().stuck_after_minutes;
@@ -172,11 +159,11 @@ fn agents(view: &View, lives: &[Live], now: Time) -> Option<Part> {
 }
 
 /// `1 error to retry`, `2 errors escalated`
-fn errors(view: &View, lives: &[Live]) -> Vec<Part> {
+fn errors(state: &State, lives: &[&Live]) -> Vec<Part> {
     if lives.iter().all(|live| live.errors_encountered <= live.errors_recovered) {
         return Vec::new();
     }
-    let known: Errors = view.document("errors/classified.json").unwrap_or_default();
+    let Some(known) = state.get::<Errors>() else { return Vec::new() };
     let of = |status: &str| {
         let own = |id: &String| lives.iter().any(|live| live.session_id == *id);
         let all = known.errors.iter().filter(|record| own(&record.session_id));
@@ -189,11 +176,11 @@ fn errors(view: &View, lives: &[Live]) -> Vec<Part> {
 }
 
 /// `3 findings S0:1`
-fn findings(view: &View, lives: &[Live]) -> Option<Part> {
-    let with: Vec<&Live> = lives.iter().filter(|live| live.findings > 0).collect();
+fn findings(state: &State, lives: &[&Live]) -> Option<Part> {
+    let with = lives.iter().filter(|live| live.findings > 0);
     let mut sum = Summary::default();
-    for live in &with {
-        let summary = synthesis(view, &live.session_id)?.summary;
+    for live in with {
+        let summary = &synthesis(state, &live.session_id)?.summary;
         sum.total += summary.total;
         sum.s0 += summary.s0;
         sum.s1 += summary.s1;
@@ -210,10 +197,9 @@ fn findings(view: &View, lives: &[Live]) -> Option<Part> {
 }
 
 /// A session's synthesis: in its place, or parked while another session's is there.
-fn synthesis(view: &View, session_id: &str) -> Option<Synthesis> {
-    let placed: Option<Synthesis> = view.document("agents/results/synthesis.json");
-    let parked = || view.document(&format!("agents/synthesis/{}", FileStem::of(session_id).json()));
-    placed.filter(|synthesis| synthesis.session_id == session_id).or_else(parked)
+fn synthesis<'s>(state: &'s State, session_id: &str) -> Option<&'s Synthesis> {
+    let placed = state.get::<Synthesis>().filter(|synthesis| synthesis.session_id == session_id);
+    placed.or_else(|| Some(&state.get_by::<ParkedSynthesis>(session_id)?.0))
 }
 
 /// The parts that fit, cut at the end.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::books::{clip, plural};
 use crate::cli::Project;
-use crate::inspect::{self, Note, Problem, Report};
+use crate::validate::{self, Note, Problem, Report};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -27,14 +27,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }));
     };
     if !options.repair {
-        let report = inspect::problems(&view)?;
+        let report = validate::problems(&view)?;
         let text = match options.json {
             true => as_json(&report, None).to_string(),
             false => as_text(&report),
         };
         return Ok(outcome(text, &report));
     }
-    let repair = inspect::repair(project.process, &project.root()?)?;
+    let repair = validate::repair(project.process, &project.root()?)?;
     let text = match options.json {
         true => as_json(&repair.left, Some(&repair.done)).to_string(),
         false => {
@@ -65,7 +65,7 @@ fn as_text(report: &Report) -> String {
 
 /// `agents/active.json: /agents/0/started: is a number, must be a string`
 fn problem_line(problem: &Problem) -> String {
-    let Problem { file, line, pointer, message } = problem;
+    let Problem { file, line, pointer, message, .. } = problem;
     let line = line.map(|line| format!(":{line}")).unwrap_or_default();
     let pointer = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
     clip(&format!("{file}{line}: {pointer}{message}"), 600)
@@ -78,7 +78,7 @@ fn note_line(note: &Note) -> String {
 /// `repaired` is there after a repair; then the rest is what is left.
 fn as_json(report: &Report, repaired: Option<&[Note]>) -> Value {
     let problems = report.problems.iter().map(|problem| {
-        let Problem { file, line, pointer, message } = problem;
+        let Problem { file, line, pointer, message, .. } = problem;
         let mut value = json!({"file": file, "pointer": pointer, "message": message});
         if let (Some(line), Some(fields)) = (line, value.as_object_mut()) {
             fields.insert("line".into(), json!(line));

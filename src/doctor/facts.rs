@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::settings::{Hook, SettingsFile};
 use crate::books::wiring::WiredFile;
-use crate::inspect::Report;
 use crate::root;
 use crate::store::survey::Survey;
+use crate::validate::Report;
 use crate::wiring::scope::Scope;
 
 #[derive(Default)]

@@ -3,8 +3,8 @@
 use super::facts::Facts;
 use super::finding::{Finding, Fix, or_ok};
 use crate::books::{clip, plural};
-use crate::inspect::SETTINGS;
 use crate::store::survey::{LockFile, Place};
+use crate::validate::SETTINGS;
 
 pub fn place(facts: &Facts) -> Vec<Finding> {
     let path = facts.show(&facts.root.join(".claude/state"));

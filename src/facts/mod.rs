@@ -23,3 +23,4 @@ pub mod target;
 pub mod todos;
 pub mod transcript;
 pub mod words;
+pub mod world;

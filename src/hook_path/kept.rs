@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
+use crate::context::Context;
 use crate::error::Error;
 use crate::event::Event;
 use crate::facts::secrets::Redactor;
 use crate::json;
 use crate::process::Process;
 use crate::root;
-use crate::snapshot::Context;
 use crate::store::dir::Dir;
 use crate::store::log::{self, Line};
 use crate::store::{Store, home, recorded, rejected};
@@ -41,7 +41,7 @@ pub fn keep_after(
     context: &Context,
     process: &Process,
 ) -> Error {
-    match rejected::keep(store.state(), bytes, &context.redact, process.now(), process.pid()) {
+    match rejected::keep(store.state_dir(), bytes, &context.redact, process.now(), process.pid()) {
         Ok(kept) => {
             let kept = kept.strip_prefix(&context.root).map(Path::to_owned).unwrap_or(kept);
             Error::Payload { why: error.to_string(), kept: Some(kept) }
@@ -54,7 +54,7 @@ pub fn keep_after(
 pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     let kept = || -> Option<PathBuf> {
         let root = root::for_hook(process, None)?;
-        let books = root::of_books(process, &root);
+        let books = root::state_root(process, &root);
         let (claude, state) = home::open(&books, process.home().as_deref()).ok()?;
         home::hide(&state).ok()?;
         let now = process.now();

@@ -7,16 +7,15 @@ use std::time::Duration;
 use super::kept::redacted;
 use super::{context, settle};
 use crate::books::notices::Notices;
-use crate::books::to_bytes;
+use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::event::{self, Parsed};
 use crate::facts::secrets::Redactor;
-use crate::gather::{self, Moment};
+use crate::facts::world::World;
 use crate::plan::Change;
 use crate::process::Process;
-use crate::snapshot::Context;
+use crate::state::State;
 use crate::store::dir::Dir;
-use crate::store::layout::Doc;
 use crate::store::spool::{self, Entry};
 use crate::store::{Opened, Store, rejected};
 use crate::time;
@@ -24,34 +23,38 @@ use crate::time;
 /// How long an event may spend on playing others that came before it.
 const SPOOL_BUDGET: Duration = Duration::from_millis(300);
 
-/// The books, locked, for a command that changes them. What waits in the spool is played first, all
-/// of it: a command has the time, and comes after the events that came before it.
+/// The store, locked, for a command that changes documents. What waits in the spool is played first,
+/// all of it: a command has the time, and comes after the events that came before it.
 pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
     let now = process.now();
-    let mut store = match Store::open(root, process.home().as_deref(), now)? {
+    let store = match Store::open(root, process.home().as_deref(), now)? {
         Opened::Locked(store) => *store,
         Opened::Busy(..) => return Err(Error::Busy),
     };
-    while let Played::Some = play_spool(process, &mut store, root)? {}
-    keep_remarks(&mut store, now)?;
-    store.forget(now);
+    while let Played::Some = play_spool(process, &store, root)? {}
+    keep_remarks(&store, &State::new(&store), now)?;
     Ok(store)
 }
 
 /// What the user should hear of waits for the next event that can show it.
-pub fn keep_remarks(store: &mut Store, now: time::Time) -> Result<()> {
-    if store.remarks.is_empty() {
+pub fn keep_remarks(store: &Store, state: &State, now: time::Time) -> Result<()> {
+    let mut news = store.take_remarks();
+    news.extend(state.take_remarks());
+    if news.is_empty() {
         return Ok(());
     }
-    let before: Option<Notices> = store.load(&Doc::Notices, gather::json)?;
-    let mut notices = before.clone().unwrap_or_default();
-    for (key, text) in std::mem::take(&mut store.remarks) {
+    let fresh = State::new(store);
+    let read = fresh.read::<Notices>(&());
+    let before = read.value.cloned().unwrap_or_default();
+    let mut notices = before.clone();
+    news.extend(fresh.take_remarks());
+    for (key, text) in news {
         notices.add(&key, &text, time::spell(now));
     }
-    if before.unwrap_or_default() != notices {
-        store.commit(&[Change::Put(Doc::Notices, to_bytes(&notices))])?;
+    match before == notices {
+        true => Ok(()),
+        false => store.commit(&[Change::Put(read.write(&notices))], &fresh),
     }
-    Ok(())
 }
 
 pub enum Played {
@@ -60,8 +63,8 @@ pub enum Played {
     Some,
 }
 
-pub fn play_spool(process: &Process, store: &mut Store, root: &Path) -> Result<Played> {
-    let Some((room, names)) = spool::waiting(store.state(), process.now().timestamp())? else {
+pub fn play_spool(process: &Process, store: &Store, root: &Path) -> Result<Played> {
+    let Some((room, names)) = spool::waiting(store.state_dir(), process.now().timestamp())? else {
         return Ok(Played::All);
     };
     let begun = process.elapsed();
@@ -73,24 +76,24 @@ pub fn play_spool(process: &Process, store: &mut Store, root: &Path) -> Result<P
         if let Err(why) = play(process, store, root, &bytes)? {
             let redact = Redactor::new(&store.settings.redact);
             let kept =
-                rejected::keep(store.state(), &bytes, &redact, process.now(), process.pid())?;
+                rejected::keep(store.state_dir(), &bytes, &redact, process.now(), process.pid())?;
             let text = format!(
                 "HookKeeper: an event that had waited could not be used ({why}); it is in {}.",
                 kept.display()
             );
-            store.remarks.push((format!("rejected/{name}"), text));
+            store.remark(format!("rejected/{name}"), text);
         }
         room.remove(&name)?;
     }
-    spool::close(store.state())?;
-    store.forget(process.now());
+    spool::close(store.state_dir())?;
+    store.set_time(process.now());
     Ok(Played::All)
 }
 
 /// Plays one event that waited. The inner error says why it cannot be used at all.
 fn play(
     process: &Process,
-    store: &mut Store,
+    store: &Store,
     root: &Path,
     bytes: &[u8],
 ) -> Result<std::result::Result<(), String>> {
@@ -103,13 +106,13 @@ fn play(
         Ok(Parsed::Foreign(_)) => return Ok(Ok(())),
         Err(why) => return Ok(Err(why)),
     };
-    let mut context = context(process, &event, root, &store.settings);
+    let world = World::at(process, root, entry.git, entry.client);
+    let mut context = context(process, &event, root, &store.settings, &world);
     // A reply that comes too late is discarded.
     context.is_heard = false;
     context.now = time::parse(&entry.time).unwrap_or(context.now);
-    store.forget(context.now);
-    let moment = Moment { client: entry.client, git: entry.git };
-    match settle(process, &event, store, &context, Some(&moment)) {
+    store.set_time(context.now);
+    match settle(&event, store, &context) {
         Ok(_) => Ok(Ok(())),
         // A disk that is full now may have room later: the event stays where it is.
         Err(error @ Error::Io { .. }) => Err(error),
@@ -118,7 +121,7 @@ fn play(
 }
 
 pub fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {
-    let Moment { client, git } = Moment::now(process, context);
+    let (client, git) = (context.facts.client(), context.facts.git());
     let payload = redacted(bytes, &context.redact).ok_or_else(|| Error::Payload {
         why: "the lock is held and the payload cannot be spooled".into(),
         kept: None,

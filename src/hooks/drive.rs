@@ -10,10 +10,13 @@ pub mod iterative;
 pub mod queue;
 
 use crate::books::live::Live;
+use crate::context::Context;
 use crate::event::Event;
 use crate::loops::governor::{Decision, Stop};
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::state::State;
+
+use super::session_record::is_live;
 
 /// Whose a loop is that runs and may be changed.
 pub enum Owner<'a> {
@@ -52,17 +55,17 @@ impl Name {
     }
 }
 
-/// The loops that a session drives, as the books have it: there should be one at most.
-pub fn driven_by(session: &str, snapshot: &Snapshot) -> Vec<(Name, String)> {
+/// The loops that a session drives, as the documents have it: there should be one at most.
+pub fn driven_by(session: &str, state: &State) -> Vec<(Name, String)> {
     let mut found = Vec::new();
     let own = |owner: Option<Owner>| owner.is_some_and(|owner| owner.is(session));
-    if let Some(queue) = snapshot.queue.as_ref().filter(|_| own(queue::owner(snapshot))) {
+    if let Some(queue) = queue::running(state).filter(|_| own(queue::owner(state))) {
         found.push((Name::Queue, crate::loops::queue::title(queue)));
     }
-    if let Some(state) = snapshot.autonomous.as_ref().filter(|_| own(autonomous::owner(snapshot))) {
-        found.push((Name::Autonomous, crate::loops::autonomous::words::title(state)));
+    if let Some(running) = autonomous::running(state).filter(|_| own(autonomous::owner(state))) {
+        found.push((Name::Autonomous, crate::loops::autonomous::words::title(running)));
     }
-    let live = snapshot.lives.get(session);
+    let live = state.get_by::<Live>(session);
     let branch = live.and_then(|live| live.loop_branch.as_ref());
     found.extend(branch.map(|key| (Name::Branch, format!("loop of branch {key}"))));
     let task = live.and_then(|live| live.loop_task.as_ref());
@@ -70,21 +73,33 @@ pub fn driven_by(session: &str, snapshot: &Snapshot) -> Vec<(Name, String)> {
     found
 }
 
+/// What a loop is asked with: the event, and everything that it may look at.
+pub struct Turn<'a> {
+    pub event: &'a Event<'a>,
+    pub state: &'a State<'a>,
+    pub context: &'a Context<'a>,
+}
+
 /// A kind of loop.
 struct Kind {
     name: Name,
     /// Whose the loop is, if there is one that runs.
-    owner: for<'a> fn(&'a Snapshot) -> Option<Owner<'a>>,
-    take: fn(&mut Plan, &mut Live, &Snapshot),
+    owner: for<'a> fn(&Turn<'a>) -> Option<Owner<'a>>,
+    take: fn(&mut Plan, &mut Live, &Turn),
     /// `None`: the session drives no such loop.
-    at_stop: fn(&mut Plan, &mut Live, &Snapshot, &Stop) -> Option<Decision>,
+    at_stop: fn(&mut Plan, &mut Live, &Turn, &Stop) -> Option<Decision>,
 }
 
 const KINDS: [Kind; 4] = [
-    Kind { name: Name::Queue, owner: queue::owner, take: queue::take, at_stop: queue::at_stop },
+    Kind {
+        name: Name::Queue,
+        owner: |turn| queue::owner(turn.state),
+        take: queue::take,
+        at_stop: queue::at_stop,
+    },
     Kind {
         name: Name::Autonomous,
-        owner: autonomous::owner,
+        owner: |turn| autonomous::owner(turn.state),
         take: autonomous::take,
         at_stop: autonomous::at_stop,
     },
@@ -97,59 +112,43 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
-/// What has to be seen to drive a loop at a Stop.
-pub fn asks(event: &Event, snapshot: &Snapshot) -> Vec<Ask> {
-    let mut asks = vec![Ask::Queue, Ask::Autonomous];
-    let Some(live) = snapshot.own(event) else { return asks };
-    asks.extend(queue::asks(snapshot));
-    asks.extend(autonomous::asks(live, snapshot));
-    asks.extend(branch::asks(live));
-    asks.extend(iterative::asks(live));
-    asks
-}
-
-/// What has to be seen to find a loop that is nobody's, or was passed on.
-pub fn asks_to_adopt() -> [Ask; 3] {
-    [Ask::Queue, Ask::Autonomous, Ask::Branch]
-}
-
 /// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
 /// ended and was forked, goes on with what follows it. Another session's is never touched, and a
 /// session drives one loop.
 ///
 /// Whether the session drives a loop after that.
-pub fn adopt(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) -> Option<Name> {
-    let alone =
-        snapshot.has(&Ask::AllLive) && snapshot.lives.keys().all(|id| *id == live.session_id);
-    let parent = live.lineage.as_ref().map(|lineage| &lineage.parent);
-    let parent = parent.filter(|parent| !snapshot.lives.contains_key(*parent)).cloned();
-    let found = || KINDS.iter().filter_map(|kind| Some((kind, (kind.owner)(snapshot)?)));
-    let own = found().find(|(_, owner)| owner.is(&live.session_id));
-    let passed_on = || {
-        found().find(|(_, owner)| match owner {
-            Owner::Nobody => alone,
-            Owner::Session(owner) => parent.as_deref() == Some(*owner),
-        })
-    };
+pub fn adopt(
+    plan: &mut Plan,
+    event: &Event,
+    live: &mut Live,
+    state: &State,
+    context: &Context,
+) -> Option<Name> {
     if live.loop_task.is_some() {
         return Some(Name::Iterative);
     }
     if live.loop_branch.is_some() {
         return Some(Name::Branch);
     }
+    let turn = Turn { event, state, context };
+    let found = || KINDS.iter().filter_map(|kind| Some((kind, (kind.owner)(&turn)?)));
+    let own = found().find(|(_, owner)| owner.is(&live.session_id));
+    let passed_on = || {
+        let alone = state.all::<Live>().all(|other| other.session_id == live.session_id);
+        let parent = live.lineage.as_ref().map(|lineage| lineage.parent.as_str());
+        let parent = parent.filter(|parent| !is_live(parent, state));
+        found().find(|(_, owner)| match owner {
+            Owner::Nobody => alone,
+            Owner::Session(owner) => parent == Some(*owner),
+        })
+    };
     let (kind, _) = own.or_else(passed_on)?;
-    (kind.take)(plan, live, snapshot);
+    (kind.take)(plan, live, &turn);
     Some(kind.name)
 }
 
 /// Lets the governor decide, and writes down what came of it.
-pub fn at_stop(
-    plan: &mut Plan,
-    event: &Event,
-    live: &mut Live,
-    snapshot: &Snapshot,
-    context: &Context,
-) {
+pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, context: &Context) {
     // A tool call sets the count back; a new turn does too, but nothing was done by that.
     let tools_ran = live.blocks == 0;
     if !event.fields.flag("stop_hook_active") {
@@ -168,7 +167,8 @@ pub fn at_stop(
         cap: context.block_cap,
         now: context.now,
     };
-    let decision = KINDS.iter().find_map(|kind| (kind.at_stop)(plan, live, snapshot, &stop));
+    let turn = Turn { event, state, context };
+    let decision = KINDS.iter().find_map(|kind| (kind.at_stop)(plan, live, &turn, &stop));
     match decision.unwrap_or(Decision::Nothing) {
         Decision::Nothing => {}
         Decision::Allow { outcome, tell } => {

@@ -1,17 +1,15 @@
-//! One file per hook event. Each says which documents it wants to see (`asks`) and what follows
-//! from them (`plan`). Both are pure: the same event, snapshot and context give the same plan.
-//!
-//! To add a hook: a variant in `event::Kind`, a file here, a line in [`hook`], a folder in
-//! `tests/cases`.
+//! One file per hook event, each with a pure `plan`: the same event, state and context give the same
+//! plan. Documents are read through [`State`] when a decision needs them.
 
-mod at_task;
-mod branch_recall;
-mod close;
-pub mod desk;
+mod branch_context;
+pub mod checkout;
 pub mod drive;
-mod recall;
+mod execution_task;
+mod findings_report;
+mod restored_context;
+mod session_closing;
+pub mod session_record;
 mod synthesis;
-mod tell;
 pub mod witness;
 
 mod post_compact;
@@ -28,35 +26,26 @@ mod subagent_stop;
 mod user_prompt_expansion;
 mod user_prompt_submit;
 
+use crate::context::Context;
 use crate::event::{Event, Kind};
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::state::State;
 
-pub struct Hook {
-    /// Called again and again until it asks for nothing new.
-    pub asks: fn(&Event, &Snapshot, &Context) -> Vec<Ask>,
-    pub plan: fn(&Event, &Snapshot, &Context) -> Plan,
-}
-
-pub fn hook(kind: Kind) -> Hook {
-    macro_rules! hook {
-        ($module:ident) => {
-            Hook { asks: $module::asks, plan: $module::plan }
-        };
-    }
-    match kind {
-        Kind::SessionStart => hook!(session_start),
-        Kind::SessionEnd => hook!(session_end),
-        Kind::SubagentStart => hook!(subagent_start),
-        Kind::SubagentStop => hook!(subagent_stop),
-        Kind::UserPromptSubmit => hook!(user_prompt_submit),
-        Kind::UserPromptExpansion => hook!(user_prompt_expansion),
-        Kind::PreToolUse => hook!(pre_tool_use),
-        Kind::PostToolUse => hook!(post_tool_use),
-        Kind::PostToolUseFailure => hook!(post_tool_use_failure),
-        Kind::PreCompact => hook!(pre_compact),
-        Kind::PostCompact => hook!(post_compact),
-        Kind::Stop => hook!(stop),
-        Kind::StopFailure => hook!(stop_failure),
+/// What an event comes to.
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
+    match event.kind {
+        Kind::SessionStart => session_start::plan(event, state, context),
+        Kind::SessionEnd => session_end::plan(event, state, context),
+        Kind::SubagentStart => subagent_start::plan(event, state, context),
+        Kind::SubagentStop => subagent_stop::plan(event, state, context),
+        Kind::UserPromptSubmit => user_prompt_submit::plan(event, state, context),
+        Kind::UserPromptExpansion => user_prompt_expansion::plan(event, state, context),
+        Kind::PreToolUse => pre_tool_use::plan(event, state, context),
+        Kind::PostToolUse => post_tool_use::plan(event, state, context),
+        Kind::PostToolUseFailure => post_tool_use_failure::plan(event, state, context),
+        Kind::PreCompact => pre_compact::plan(event, state, context),
+        Kind::PostCompact => post_compact::plan(event, state, context),
+        Kind::Stop => stop::plan(event, state, context),
+        Kind::StopFailure => stop_failure::plan(event, state, context),
     }
 }

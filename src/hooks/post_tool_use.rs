@@ -4,110 +4,83 @@
 
 use serde_json::Value;
 
-use crate::books::agent::{ANSWERED, Agent, Call};
+use crate::books::agent::{ANSWERED, Call};
 use crate::books::live::Live;
+use crate::books::queue::Queue;
 use crate::books::result::AgentResult;
+use crate::context::Context;
 use crate::event::Event;
 use crate::facts::target;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, COPIES, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 use crate::time;
 
-use super::desk::LAST_SEEN_SECONDS;
-use super::witness::{self, Witness};
-use super::{at_task, desk, drive, pre_tool_use, subagent_stop, synthesis, tell};
+use super::session_record::LAST_SEEN_SECONDS;
+use super::witness::Witness;
+use super::{
+    drive, execution_task, findings_report, pre_tool_use, session_record, subagent_stop, synthesis,
+};
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    let mut asks = desk::asks(event, snapshot);
-    if !snapshot.has(&Ask::Live) {
-        return asks;
-    }
-    let Some(live) = snapshot.own(event) else {
-        asks.extend(COPIES);
-        return asks;
-    };
-    if modified(event, context).is_some_and(|file| !live.files_modified.contains(&file)) {
-        asks.extend(COPIES);
-    }
-    if recovered(event, live, context).is_some() {
-        asks.push(Ask::Errors);
-        asks.extend(drive::queue::asks_for_items(snapshot));
-        asks.extend(COPIES);
-    }
-    if let Some(id) = linked(event) {
-        asks.extend(COPIES);
-        asks.push(Ask::Result(id.clone()));
-        asks.extend(synthesis::asks(Some(live), snapshot));
-        asks.extend(witness::asks(live.agent(&id), context));
-        let ended = snapshot.results.get(&id).and_then(|result| result.branch.clone());
-        asks.extend(ended.map(Ask::AgentsOf));
-    }
-    if let Some(side_file) = nameless(event, live) {
-        asks.push(side_file);
-        asks.extend(COPIES);
-        asks.extend(witness::asks(from_agent(event, live), context));
-    }
-    if let Some(ask) = at_task::asks(event, live, context) {
-        asks.push(ask);
-        asks.extend(COPIES);
-    }
-    asks.extend(desk::asks_of_silent(event, live, context));
-    if is_stale(event, live, context) || desk::is_nudged(event, live, context) {
-        asks.extend(COPIES);
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut plan = Plan::default();
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     let mut news = Vec::new();
+    // What the copies show may have changed.
+    let mut has_copies = session_record::own(event, state).is_none();
     if !live.worked || is_stale(event, &live, context) {
+        has_copies |= is_stale(event, &live, context);
         news.push("seen".to_owned());
     }
-    desk::seen(&mut live, context);
+    session_record::mark_seen(&mut live, context);
     drive::at_work(event, &mut live);
     if let Some(file) = modified(event, context) {
+        has_copies |= !live.files_modified.contains(&file);
         news.push(format!("modified {file}"));
         drive::iterative::at_change(&mut live, &file);
         live.add_file(file);
     }
-    if let (Some(target), Some(errors)) = (recovered(event, &live, context), &snapshot.errors) {
-        desk::recover(&mut plan, &mut live, errors, std::slice::from_ref(&target));
-        finish_work(&mut plan, &live, &target, snapshot);
+    if let Some(target) = recovered(event, &live, context) {
+        has_copies = true;
+        session_record::recover_errors(&mut plan, &mut live, std::slice::from_ref(&target), state);
+        finish_work(&mut plan, &live, &target, state);
         news.push(format!("recovered: {target}"));
     }
-    let mut witness = Witness::new(snapshot);
-    desk::agent_seen(event, &mut live, &mut witness, context);
+    let mut witness = Witness::new(state, context);
+    session_record::mark_agent_seen(event, &mut live, &mut witness, context);
     if let Some(id) = event.agent_id.as_deref()
-        && let Some(agent) = live.agent_mut(id)
-        && agent.task.is_none()
-        && snapshot.side_files.contains_key(id)
+        && let Some(agent) = live.agent_mut(id).filter(|agent| agent.task.is_none())
     {
-        subagent_stop::identify(agent, snapshot, context);
-        news.push(format!("agent {id} is known"));
-        witness.know([&*agent]);
+        // The side file of an agent whose task nobody has named yet may exist by now.
+        has_copies = true;
+        let side_file = subagent_stop::side_file_of(event, id, context);
+        if side_file.is_some() {
+            subagent_stop::identify(agent, side_file.as_ref(), context);
+            news.push(format!("agent {id} is known"));
+            witness.know(agent);
+        }
     }
-    if let Some(note) = desk::take_nudge(event, &mut live, context) {
+    has_copies |= session_record::is_nudged(event, &live, context);
+    if let Some(note) = session_record::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
         plan.reply.tell_model(&note);
     }
-    if let Some(task) = at_task::note(&mut plan, event, &mut live, snapshot) {
-        news.push(format!("at task {task}"));
+    if execution_task::may_be_at_one(event, &live, context) {
+        has_copies = true;
+        let task = execution_task::note(&mut plan, event, &mut live, state);
+        news.extend(task.map(|task| format!("at task {task}")));
     }
     if let Some(id) = linked(event) {
+        has_copies = true;
         news.push(format!("agent {id} is known"));
-        link(&mut plan, &mut live, event, &id, &mut witness, context);
+        link(&mut plan, &mut live, event, &id, &mut witness, state, context);
     }
     plan.outcome = if news.is_empty() { "nothing to record".into() } else { news.join(", ") };
-    desk::put(&mut plan, snapshot, &live);
+    match has_copies {
+        true => session_record::put_with_copies(&mut plan, &live, state),
+        false => session_record::put_record(&mut plan, &live, state),
+    }
     witness.put(&mut plan);
     plan
-}
-
-fn from_agent<'a>(event: &Event, live: &'a Live) -> Option<&'a Agent> {
-    live.agent(event.agent_id.as_deref()?)
 }
 
 /// Whether it is time to note that the session, or the agent in it, is alive.
@@ -138,23 +111,16 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
 }
 
 /// The syntax error that an item came from is gone: the item is done.
-fn finish_work(plan: &mut Plan, live: &Live, target: &str, snapshot: &Snapshot) {
-    let Some(mut queue) = snapshot.queue.clone() else { return };
-    if queue.finish(&live.session_id, target) && !snapshot.frozen.contains(&Doc::Queue) {
-        drive::queue::put_items(plan, &queue, snapshot);
+fn finish_work(plan: &mut Plan, live: &Live, target: &str, state: &State) {
+    let Some(mut queue) = state.read::<Queue>(&()).writable().cloned() else { return };
+    if queue.finish(&live.session_id, target) {
+        drive::queue::put_items(plan, &queue, state);
     }
 }
 
 /// The agent that an `Agent` call has just named.
 fn linked(event: &Event) -> Option<String> {
     if event.is_agent_tool() { event.tool_response().word("agentId") } else { None }
-}
-
-/// A running agent whose task nobody has named yet; its side file may exist by now.
-fn nameless(event: &Event, live: &Live) -> Option<Ask> {
-    let id = event.agent_id.as_deref()?;
-    live.agent(id).filter(|agent| agent.task.is_none())?;
-    subagent_stop::side_file_of(event, id)
 }
 
 /// The call and the agent belong together: the agent's task is certain now, whether it still runs,
@@ -165,9 +131,9 @@ fn link(
     event: &Event,
     id: &str,
     witness: &mut Witness,
+    state: &State,
     context: &Context,
 ) {
-    let snapshot = witness.snapshot;
     let response = event.tool_response();
     let task = pre_tool_use::task(event, context);
     let tool_use_id = event.text("tool_use_id");
@@ -175,7 +141,8 @@ fn link(
     if let Some(call) = &tool_use_id {
         live.drop_call(call);
     }
-    let result = snapshot.results.get(id).filter(|was| was.session_id == live.session_id);
+    let result = subagent_stop::find_result(id, event, state)
+        .filter(|was| was.session_id == live.session_id);
     if let Some(agent) = live.agent_mut(id) {
         agent.task = task.or(agent.task.take());
         agent.tool_use_id = tool_use_id;
@@ -183,19 +150,19 @@ fn link(
         if background == Some(false) {
             agent.status = ANSWERED.into();
         }
-        witness.know([&*agent]);
+        witness.know(agent);
     } else if let Some(result) = result {
         let mut result = result.clone();
         result.task = task.clone().or(result.task);
         result.tool_use_id = tool_use_id;
         result.background = background;
         complete(&mut result, event);
-        plan.put(Doc::result(id), &result);
+        plan.put(&state.read::<AgentResult>(id), &result);
         witness.know_result(&result);
         if let Some(task) = &task {
-            let mut synthesis = synthesis::of(live, snapshot);
+            let mut synthesis = synthesis::synthesis_of(live, state);
             synthesis.name_task(id, task);
-            synthesis::put(plan, &synthesis, snapshot);
+            synthesis::put(plan, &synthesis, state);
         }
     } else {
         live.add_call(Call {
@@ -207,9 +174,9 @@ fn link(
             ..Call::default()
         });
     }
-    if tell::is_due(live) {
-        let synthesis = synthesis::of(live, snapshot);
-        if let Some(text) = tell::tell(live, &synthesis) {
+    if findings_report::is_due(live) {
+        let synthesis = synthesis::synthesis_of(live, state);
+        if let Some(text) = findings_report::report(live, &synthesis) {
             plan.reply.tell_model(&text);
         }
     }

@@ -6,47 +6,32 @@ use crate::books::errors::{
     Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record, Tally,
 };
 use crate::books::live::Live;
-use crate::books::queue::Item;
+use crate::books::queue::{Item, Queue};
+use crate::context::Context;
 use crate::event::Event;
 use crate::facts::{classify, place, retry, target};
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 use crate::time::{self, Time};
 
 use super::witness::Witness;
-use super::{desk, drive};
+use super::{drive, session_record};
 
 pub const LONGEST_MESSAGE: usize = 500;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    if event.fields.flag("is_interrupt") {
-        return Vec::new();
-    }
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.push(Ask::Errors);
-    if let Some(live) = snapshot.own(event) {
-        asks.extend(desk::asks_of_silent(event, live, context));
-    }
-    if class(event) == Class::Syntax {
-        asks.extend(drive::queue::asks_for_items(snapshot));
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.fields.flag("is_interrupt") {
         return Plan::because("a user's interrupt is no error");
     }
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     if let (true, Some(call)) = (event.is_agent_tool(), event.text("tool_use_id")) {
         live.drop_call(&call);
     }
     drive::at_work(event, &mut live);
-    let note = desk::take_nudge(event, &mut live, context);
-    let mut witness = Witness::new(snapshot);
-    desk::agent_seen(event, &mut live, &mut witness, context);
-    let mut plan = record(failure(event, context), live, snapshot, context);
+    let note = session_record::take_nudge(event, &mut live, context);
+    let mut witness = Witness::new(state, context);
+    session_record::mark_agent_seen(event, &mut live, &mut witness, context);
+    let mut plan = record(failure(event, context), live, state, context);
     witness.put(&mut plan);
     if let Some(note) = note {
         plan.reply.tell_model(&note);
@@ -54,9 +39,10 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
     plan
 }
 
-/// Takes a failure into the books. StopFailure comes here too.
-pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &Context) -> Plan {
-    if snapshot.errors.is_none() {
+/// Records a failure. StopFailure comes here too.
+pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context) -> Plan {
+    let read = state.read::<Errors>(&());
+    if read.value.is_none() {
         // The document is new, or was lost; what it had counted is kept.
         live.earlier.errors = Tally {
             total: live.errors_encountered,
@@ -65,26 +51,26 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
             extra: std::mem::take(&mut live.earlier.errors.extra),
         };
     }
-    let mut errors = snapshot.errors.clone().unwrap_or_default();
+    let mut errors = read.value.cloned().unwrap_or_default();
     let place = place::find(&failure.message);
     let call = failure.tool_use_id.clone();
     let was_escalated = errors.open(&failure).is_some_and(|record| record.status == ESCALATED);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
-        return again(live, &errors, call.as_ref(), snapshot);
+        return again(live, &errors, call.as_ref(), state);
     };
     let mut plan = Plan::because(format!("{}: {}", record.classification, record.status));
     // The item first: an error that says `queued` must have one, even after a kill.
     let queued = match record.status.as_str() {
-        QUEUED => enqueue(&mut plan, &mut live, &record, place, snapshot, context),
+        QUEUED => enqueue(&mut plan, &mut live, &record, place, state, context),
         _ => Queued::Before,
     };
-    desk::count_errors(&mut live, &errors);
+    session_record::count_errors(&mut live, &errors);
     live.open_target(&record.target);
-    desk::seen(&mut live, context);
+    session_record::mark_seen(&mut live, context);
     // The session's record before the error's: an error that no success could recover is worse
     // than a target that never failed.
-    desk::put(&mut plan, snapshot, &live);
-    plan.put(Doc::Errors, &errors);
+    session_record::put_with_copies(&mut plan, &live, state);
+    plan.put(&read, &errors);
     plan.reply.context = advice(&record, &queued, context);
     // Once is enough; the same failure again changes nothing for the user.
     if record.status == ESCALATED && !was_escalated {
@@ -98,14 +84,14 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
 }
 
 /// The call was counted, perhaps by a hook that was killed before it came to the session's record.
-fn again(mut live: Live, errors: &Errors, call: Option<&String>, snapshot: &Snapshot) -> Plan {
+fn again(mut live: Live, errors: &Errors, call: Option<&String>, state: &State) -> Plan {
     let mut plan = Plan::because("this call was counted already");
-    desk::count_errors(&mut live, errors);
+    session_record::count_errors(&mut live, errors);
     let open = errors.counted(&live.session_id, call).filter(|record| record.status != RECOVERED);
     if let Some(record) = open {
         live.open_target(&record.target);
     }
-    desk::put(&mut plan, snapshot, &live);
+    session_record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -150,13 +136,14 @@ fn enqueue(
     live: &mut Live,
     record: &Record,
     place: Option<(String, u64)>,
-    snapshot: &Snapshot,
+    state: &State,
     context: &Context,
 ) -> Queued {
-    if snapshot.frozen.contains(&Doc::Queue) {
+    let read = state.read::<Queue>(&());
+    if read.is_frozen() {
         return Queued::Refused;
     }
-    let mut queue = snapshot.queue.clone().unwrap_or_default();
+    let mut queue = read.value.cloned().unwrap_or_default();
     let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
     let file = file.map(|file| context.relative(&file));
     let at = match (&file, line) {
@@ -177,7 +164,7 @@ fn enqueue(
     if !added {
         return Queued::Before;
     }
-    drive::queue::put_items(plan, &queue, snapshot);
+    drive::queue::put_items(plan, &queue, state);
     queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }
 

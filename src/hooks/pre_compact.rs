@@ -1,114 +1,140 @@
 //! PreCompact: what must survive goes into a backup, and a few words go to the summariser.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::books::Extra;
 use crate::books::active::Active;
-use crate::books::backup::{Backup, Kept, Preserved, too_many};
+use crate::books::autonomous::Autonomous;
+use crate::books::backup::{Backup, BackupOwner, Kept, Preserved, too_many};
 use crate::books::branch::BranchState;
 use crate::books::current::Current;
 use crate::books::live::{LastBackup, Live};
+use crate::books::queue::{LoopStateText, Queue};
+use crate::books::saved::{Plan as PlanFile, Todo};
+use crate::context::Context;
 use crate::event::Event;
+use crate::facts::transcript::InContext;
 use crate::plan::{Change, Plan};
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::{Document, State};
 use crate::time;
 
-use super::{desk, recall, witness};
+use super::{checkout, drive, restored_context, session_record};
 
 const LONGEST_INSTRUCTIONS: usize = 200;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    if event.agent_id.is_some() {
-        return Vec::new();
-    }
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend([Ask::Queue, Ask::LoopState, Ask::Autonomous, Ask::Branch, Ask::Backups]);
-    asks.push(Ask::Iterative);
-    let with_branch = context.settings.is_on(witness::SYSTEM);
-    let transcript = event.text("transcript_path");
-    asks.extend(
-        transcript.map(|path| Ask::InContext { transcript: path.into(), todos: with_branch }),
-    );
-    if with_branch {
-        asks.extend([Ask::Here, Ask::PlanHere]);
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
         return Plan::because("a subagent's context, not the session's");
     }
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     live.last_seen = context.spelled();
-    let branch = branch(&live, snapshot, context);
-    let state = branch.as_ref().map(|(_, state)| state);
-    let backup = backup(event, &live, state, snapshot, context);
+    let stands = Standing::of(event, state, context);
+    let branch = branch_state(&live, &stands, state, context);
+    let backup = backup(event, &live, &stands, branch.as_ref(), state, context);
     let mut plan = Plan::because("the same as the last backup");
+    let kept = kept_backups(state);
     let last = live.last_backup.as_ref().filter(|last| {
-        last.checksum == backup.checksum
-            && snapshot.backups.iter().any(|kept| kept.file == last.file)
+        last.checksum == backup.checksum && kept.iter().any(|kept| kept.file == last.file)
     });
     if last.is_none() {
-        let file = free_name(snapshot, context);
+        let file = free_name(&kept, context);
         plan.outcome = format!("backup in {file}");
         let (session_id, checksum) = (live.session_id.clone(), backup.checksum.clone());
-        plan.put(Doc::Backup(file.clone()), &backup);
-        let mut kept = snapshot.backups.clone();
+        plan.put(&state.read::<Backup>(&file), &backup);
+        let mut kept = kept;
         kept.push(Kept { file: file.clone(), session_id });
         for old in too_many(&kept, context.settings.keep_backups) {
-            plan.changes.push(Change::Remove(Doc::Backup(old)));
+            plan.changes.push(Change::Remove(Backup::doc(&old)));
         }
         let last = live.last_backup.take().unwrap_or_default();
         live.last_backup = Some(LastBackup { file, checksum, ..last });
     }
-    if let Some((doc, mut state)) = branch {
-        state.compacted_at = Some(context.spelled());
-        plan.put(doc, &state);
+    if let (Some(here), Some(mut branch)) = (checkout::current(state, context), branch) {
+        branch.compacted_at = Some(context.spelled());
+        plan.put(&state.read::<BranchState>(&here.key), &branch);
     }
-    desk::put(&mut plan, snapshot, &live);
-    plan.reply.context = recall::for_summary(&live, snapshot);
+    session_record::put_with_copies(&mut plan, &live, state);
+    let (plan_file, todos) = (stands.plan.as_ref(), stands.todos.as_slice());
+    plan.reply.context =
+        restored_context::for_summary(event, &live, plan_file, todos, state, context);
     plan
+}
+
+/// Where the session stands, as the client's files and the plan tell.
+struct Standing {
+    in_context: InContext,
+    plan: Option<PlanFile>,
+    todos: Vec<Todo>,
+}
+
+impl Standing {
+    fn of(event: &Event, state: &State, context: &Context) -> Self {
+        let here = checkout::current(state, context);
+        let transcript = event.text("transcript_path");
+        let read = |path: String| context.facts.in_context(Path::new(&path), here.is_some());
+        let (in_context, todos) = transcript.map(read).unwrap_or_default();
+        let root = Path::new(&context.root);
+        let plan =
+            here.and_then(|here| context.facts.plan_file(root, here.key.as_str(), &context.redact));
+        Self { in_context, plan, todos }
+    }
+}
+
+/// All backups, oldest first, with their owners.
+fn kept_backups(state: &State) -> Vec<Kept> {
+    let docs = Backup::ROWS.first().map(|row| state.list(row)).unwrap_or_default();
+    let owners = docs.iter().filter_map(|doc| {
+        let session_id = state.read_doc::<BackupOwner>(doc.clone()).value?.0.clone();
+        Some(Kept { file: doc.place().1, session_id })
+    });
+    owners.collect()
 }
 
 /// The state of the branch that is checked out, with where the session stands. It is not dated:
 /// a snapshot that differs only in time is the same.
-fn branch(live: &Live, snapshot: &Snapshot, context: &Context) -> Option<(Doc, BranchState)> {
-    let here = snapshot.here.as_ref().filter(|_| snapshot.has(&Ask::PlanHere))?;
-    let mut state = snapshot.here_state.clone().unwrap_or_default();
-    state.branch.clone_from(&here.name);
-    state.compacted_at = None;
-    let plan = snapshot.plan_here.clone();
-    state.save(&live.session_id, live.workflow.as_ref(), plan, &snapshot.todos, &context.redact);
-    Some((Doc::Branch(here.key.clone()), state))
+fn branch_state(
+    live: &Live,
+    stands: &Standing,
+    state: &State,
+    context: &Context,
+) -> Option<BranchState> {
+    let here = checkout::current(state, context)?;
+    let found = checkout::with_state(state, context).map(|(_, state)| state.clone());
+    let mut branch = found.unwrap_or_default();
+    branch.branch.clone_from(&here.branch);
+    branch.compacted_at = None;
+    let (workflow, plan) = (live.workflow.as_ref(), stands.plan.clone());
+    branch.save(&live.session_id, workflow, plan, &stands.todos, &context.redact);
+    Some(branch)
 }
 
 fn backup(
     event: &Event,
     live: &Live,
+    stands: &Standing,
     branch: Option<&BranchState>,
-    snapshot: &Snapshot,
+    state: &State,
     context: &Context,
 ) -> Backup {
-    let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
-    let lives = others.chain(std::iter::once(live));
+    let lives = session_record::others(&live.session_id, state).chain(std::iter::once(live));
     let value = |document: serde_json::Result<Value>| document.unwrap_or_default();
+    let in_context = &stands.in_context;
     let mut backup = Backup {
         timestamp: context.spelled(),
         reason: reason(event, context),
         preserved: Preserved {
-            loop_state: snapshot
-                .loop_state
-                .as_ref()
-                .map_or(Value::Null, |markdown| json!({"markdown": markdown})),
-            work_queue: value(serde_json::to_value(&snapshot.queue)),
-            active_agents: value(serde_json::to_value(Active::of(lives, snapshot.active.as_ref()))),
+            loop_state: state
+                .get::<LoopStateText>()
+                .map_or(Value::Null, |text| json!({"markdown": text.0})),
+            work_queue: value(serde_json::to_value(state.get::<Queue>())),
+            active_agents: value(serde_json::to_value(Active::of(lives, state.get::<Active>()))),
             session: value(serde_json::to_value(Current::of(live, None))),
-            extra: beside(branch, snapshot),
+            extra: other_systems(event, branch, state, context),
         },
-        context_tokens_before: snapshot.in_context.tokens,
-        files_in_context: snapshot.in_context.files.iter().map(|f| context.relative(f)).collect(),
+        context_tokens_before: in_context.tokens,
+        files_in_context: in_context.files.iter().map(|file| context.relative(file)).collect(),
         session_id: live.session_id.clone(),
         ..Backup::default()
     };
@@ -117,12 +143,18 @@ fn backup(
 }
 
 /// What other systems keep beside the state.
-fn beside(branch: Option<&BranchState>, snapshot: &Snapshot) -> Extra {
+fn other_systems(
+    event: &Event,
+    branch: Option<&BranchState>,
+    state: &State,
+    context: &Context,
+) -> Extra {
     let mut extra = Extra::new();
-    let autonomous = snapshot.autonomous.as_ref().and_then(|s| serde_json::to_value(s).ok());
+    let autonomous = state.get::<Autonomous>().and_then(|s| serde_json::to_value(s).ok());
     extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
     // The branch that is checked out, unless the session drives the loop of another one.
-    let driven = snapshot.branch.as_ref().map(|(_, state)| state);
+    let own = session_record::own(event, state);
+    let driven = checkout::of_loop(own, state, context).map(|(_, state)| state);
     let of_another = driven.filter(|driven| {
         driven.running().is_some() && branch.is_none_or(|here| here.branch != driven.branch)
     });
@@ -130,7 +162,7 @@ fn beside(branch: Option<&BranchState>, snapshot: &Snapshot) -> Extra {
     let branch = branch.into_iter().find(|state| state.has_content());
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
-    let open = snapshot.iterative.as_ref().filter(|book| book.state.is_open());
+    let open = drive::iterative::task(event, state, context).filter(|book| book.state.is_open());
     let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
     extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
@@ -150,11 +182,11 @@ fn reason(event: &Event, context: &Context) -> String {
 }
 
 /// A name of this millisecond, or of the next one that is free.
-fn free_name(snapshot: &Snapshot, context: &Context) -> String {
+fn free_name(kept: &[Kept], context: &Context) -> String {
     let mut at = context.now;
     loop {
         let name = format!("backup_{}.json", time::stamp(at));
-        if snapshot.backups.iter().all(|kept| kept.file != name) {
+        if kept.iter().all(|kept| kept.file != name) {
             return name;
         }
         at += chrono::TimeDelta::milliseconds(1);

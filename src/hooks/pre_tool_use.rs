@@ -2,21 +2,18 @@
 //! the call answers, so it is kept as a call, not as an agent's task.
 
 use crate::books::agent::Call;
+use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::state::State;
 
-use super::desk;
+use super::session_record;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
-    if event.is_agent_tool() { desk::asks(event, snapshot) } else { Vec::new() }
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let Some(tool_use_id) = event.text("tool_use_id").filter(|_| event.is_agent_tool()) else {
         return Plan::because("nothing to record");
     };
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     let input = event.tool_input();
     live.add_call(Call {
         tool_use_id,
@@ -26,7 +23,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         ..Call::default()
     });
     let mut plan = Plan::because("an agent is called for");
-    desk::put(&mut plan, snapshot, &live);
+    session_record::put_record(&mut plan, &live, state);
     plan
 }
 

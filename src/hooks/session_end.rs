@@ -1,45 +1,34 @@
 //! SessionEnd: the session's metrics are written, its results archived, its record removed.
 
+use crate::books::cleared::Cleared;
+use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, COPIES, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 
-use super::close::{self, Closing};
-use super::desk;
+use super::session_closing::Closing;
+use super::session_record::{self, others};
 use super::witness::Witness;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    let mut asks = COPIES.to_vec();
-    if let Some(live) = snapshot.own(event) {
-        asks.extend(close::asks(live, context));
-        asks.extend((reason(event) == "clear").then_some(Ask::Cleared));
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
-    let Some(live) = snapshot.own(event) else {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
+    let Some(live) = session_record::own(event, state) else {
         return Plan::because("the session is not open");
     };
-    let reason = reason(event);
+    let reason = event.text("reason").unwrap_or_else(|| "other".into());
     let mut plan = Plan::because(format!("closed: {reason}"));
-    let others = || snapshot.lives.values().filter(|other| other.session_id != live.session_id);
     if reason == "clear" {
-        let mut cleared = snapshot.cleared.clone().unwrap_or_default();
+        let read = state.read::<Cleared>(&());
+        let mut cleared = read.value.cloned().unwrap_or_default();
         cleared.add(live, context.spelled());
-        plan.put(Doc::Cleared, &cleared);
+        plan.put(&read, &cleared);
     }
-    let mut closing = Closing::new(snapshot, others().next().is_some());
-    let mut witness = Witness::new(snapshot);
-    closing.session(live, &reason, &mut witness, context.now);
+    let others = others(&live.session_id, state);
+    let mut closing = Closing::new(state, context, others.clone().next().is_some());
+    let mut witness = Witness::new(state, context);
+    closing.close(live, &reason, &mut witness, context.now);
     // Before the record goes: whoever finds that does all of it again.
     witness.put(&mut plan);
-    closing.finish(&mut plan);
-    desk::put_copies(&mut plan, snapshot, others());
+    closing.put(&mut plan);
+    session_record::put_copies(&mut plan, others, state);
     plan
-}
-
-fn reason(event: &Event) -> String {
-    event.text("reason").unwrap_or_else(|| "other".into())
 }

@@ -1,109 +1,105 @@
 //! SessionStart: opens the session's record or takes it up again, closes sessions whose client is
 //! gone, and gives the model what it may have lost.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use chrono::TimeDelta;
 
+use crate::books::cleared::Cleared;
 use crate::books::live::{Client, Lineage, Live};
+use crate::books::metrics::Metrics;
+use crate::books::result::AgentResult;
+use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 use crate::time;
 
-use super::close::{self, Closing};
+use super::session_closing::{self, Closing};
+use super::session_record::{is_live, others};
 use super::witness::Witness;
-use super::{branch_recall, desk, drive, recall, synthesis};
+use super::{branch_context, checkout, drive, restored_context, session_record};
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    if event.agent_id.is_some() {
-        return Vec::new();
-    }
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend([Ask::Client, Ask::Gone]);
-    asks.extend(drive::asks_to_adopt());
-    asks.extend(recall::asks_for_executions(snapshot));
-    match desk::source(event).as_str() {
-        "clear" => asks.push(Ask::Cleared),
-        "fork" => asks.extend(fork_parent(event)),
-        "compact" => {
-            asks.push(Ask::Errors);
-            asks.extend(synthesis::asks(snapshot.own(event), snapshot));
-        }
-        "resume" => asks.push(Ask::Errors),
-        _ => {}
-    }
-    if let Some(live) = snapshot.own(event).filter(|live| snapshot.gone.contains(&live.session_id))
-    {
-        asks.extend(close::agents(live, context));
-    }
-    for live in abandoned(event, snapshot, context) {
-        asks.extend(close::asks(live, context));
-    }
-    asks.extend(branch_recall::asks(event, snapshot, context));
-    // After what says whom the session goes on from.
-    asks.push(Ask::Iterative);
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
         return Plan::because("a subagent's context, not the session's");
     }
-    let source = desk::source(event);
+    let source = session_record::source(event);
     let mut plan = Plan::because(source.clone());
-    let gone = abandoned(event, snapshot, context);
+    let here = checkout::with_state(state, context).map(|(here, _)| here.key.as_str().to_owned());
+    let own = session_record::own(event, state);
+    let known = own.into_iter().flat_map(|live| &live.agents);
+    let mut folders: BTreeSet<String> = known.filter_map(|agent| agent.branch.clone()).collect();
+    folders.extend(here.or_else(|| checkout_folder(state, context)));
+    let gone = abandoned(event, state, context);
     let is_gone = |live: &Live| gone.iter().any(|other| other.session_id == live.session_id);
-    let mut witness = Witness::new(snapshot);
+    let mut witness = Witness::new(state, context);
     if !gone.is_empty() {
-        let mut closing = Closing::new(snapshot, snapshot.lives.len() > gone.len());
+        let all = state.all::<Live>().count();
+        let mut closing = Closing::new(state, context, all > gone.len());
         for live in &gone {
             // Nobody knows when its client died; it was last seen alive then.
             let end = time::parse(&live.last_seen).unwrap_or(context.now);
-            closing.session(live, "abandoned", &mut witness, end);
+            closing.close(live, "abandoned", &mut witness, end);
         }
-        closing.finish(&mut plan);
+        closing.put(&mut plan);
         plan.outcome = format!("{source}, closed {} abandoned", gone.len());
     }
 
-    let mut live = desk::take(event, snapshot, context);
-    desk::restore(&mut plan, snapshot, &live);
-    if snapshot.gone.contains(&live.session_id) {
-        begin_again(&mut plan, &mut live, &mut witness, context);
+    let mut live = session_record::open_session(event, state, context);
+    session_record::restore_results(&mut plan, &live, state);
+    if own.is_some_and(|own| context.facts.is_gone(&own.client)) {
+        begin_again(&mut plan, &mut live, &mut witness, state, context);
     }
     live.source.clone_from(&source);
-    if !live.client.is(&snapshot.client) {
-        live.client = snapshot.client.clone();
+    let client = context.facts.client();
+    if !live.client.is(&client) {
+        live.client = client;
     }
     live.transcript_path = event.text("transcript_path").or(live.transcript_path);
     live.last_seen = context.spelled();
     if live.lineage.is_none() {
-        live.lineage = lineage(&source, snapshot, &live);
+        live.lineage = lineage(event, &live, state, context);
     }
     if source == "fork" && live.task.is_none() {
-        live.task = inherited_task(&live, snapshot);
+        live.task = inherited_task(&live, state);
     }
-    drive::adopt(&mut plan, &mut live, snapshot);
-    branch_recall::pass_on(&mut plan, &live, snapshot);
-    plan.put(Doc::live(&live.session_id), &live);
-    let own = std::iter::once(&live);
-    let others = snapshot.lives.values().filter(|other| other.session_id != live.session_id);
-    let stay = others.filter(|other| !is_gone(other)).chain(own);
-    desk::put_copies(&mut plan, snapshot, stay.clone());
-    let stuck = witness.look(&stay.collect::<Vec<_>>(), context);
+    drive::adopt(&mut plan, event, &mut live, state, context);
+    branch_context::pass_on(&mut plan, &live, state, context);
+    plan.put(&state.read::<Live>(&live.session_id), &live);
+    let stay = others(&live.session_id, state).filter(|other| !is_gone(other));
+    let stay = stay.chain(std::iter::once(&live));
+    session_record::put_copies(&mut plan, stay.clone(), state);
+    let stuck = witness.find_stuck(folders, &stay.collect::<Vec<_>>());
     witness.put(&mut plan);
-    plan.reply.context = recall::at_start(&source, &live, snapshot, &stuck, context);
+    plan.reply.context = restored_context::at_start(event, &live, &stuck, state, context);
     plan
+}
+
+/// The folder of the branch that is checked out, where branches have folders.
+fn checkout_folder(state: &State, context: &Context) -> Option<String> {
+    if !state.has_folder(crate::store::branches::BRANCHES) {
+        return None;
+    }
+    checkout::current(state, context).map(|here| here.key.as_str().to_owned())
 }
 
 /// The session's client was killed and it goes on in another one: nothing of the old one runs any
 /// more, and the time in between does not count.
-fn begin_again(plan: &mut Plan, live: &mut Live, witness: &mut Witness, context: &Context) {
+fn begin_again(
+    plan: &mut Plan,
+    live: &mut Live,
+    witness: &mut Witness,
+    state: &State,
+    context: &Context,
+) {
     let end = time::parse(&live.last_seen).unwrap_or(context.now);
-    for result in close::end_agents(live, witness, end) {
-        plan.put(Doc::result(&result.agent_id), &result);
+    for result in session_closing::end_agents(live, witness, state, end) {
+        plan.put(&state.read::<AgentResult>(&result.agent_id), &result);
     }
     let minutes = time::seconds_between(&live.started, &live.last_seen).unwrap_or(0) / 60;
     live.earlier.minutes += minutes;
@@ -112,48 +108,58 @@ fn begin_again(plan: &mut Plan, live: &mut Live, witness: &mut Witness, context:
 }
 
 /// A fork takes the task over from a parent that has ended.
-fn inherited_task(live: &Live, snapshot: &Snapshot) -> Option<String> {
+fn inherited_task(live: &Live, state: &State) -> Option<String> {
     let parent = &live.lineage.as_ref()?.parent;
-    if snapshot.lives.contains_key(parent) {
+    if is_live(parent, state) {
         return None;
     }
-    snapshot.metrics.as_ref()?.find(parent)?.task
+    state.get::<Metrics>()?.find(parent)?.task
 }
 
 /// Live sessions of this machine whose client no longer runs, and silent ones of other machines.
-fn abandoned<'a>(event: &Event, snapshot: &'a Snapshot, context: &Context) -> Vec<&'a Live> {
+fn abandoned<'s>(event: &Event, state: &'s State, context: &Context) -> Vec<&'s Live> {
+    let host = context.facts.host();
     let silent = |live: &Live| {
-        live.client.host != snapshot.host
+        live.client.host != host
             && time::parse(&live.last_seen)
                 .is_none_or(|seen| context.now - seen > TimeDelta::hours(SILENT_HOURS))
     };
-    if !snapshot.has(&Ask::Gone) {
-        return Vec::new();
-    }
-    let others = snapshot.lives.values().filter(|live| live.session_id != event.session_id);
-    others.filter(|live| snapshot.gone.contains(&live.session_id) || silent(live)).collect()
+    let others = state.all::<Live>().filter(|live| live.session_id != event.session_id);
+    others.filter(|live| context.facts.is_gone(&live.client) || silent(live)).collect()
 }
 
 /// Which session this one goes on from. A compaction and a resume keep the id.
-fn lineage(source: &str, snapshot: &Snapshot, live: &Live) -> Option<Lineage> {
-    let parent = parent_by(source, snapshot, &live.client)?;
-    (parent != live.session_id).then(|| Lineage::new(parent, source))
+fn lineage(event: &Event, live: &Live, state: &State, context: &Context) -> Option<Lineage> {
+    let source = session_record::source(event);
+    let parent = parent_by(&source, event, &live.client, state, context)?;
+    (parent != live.session_id).then(|| Lineage::new(parent, &source))
 }
 
-fn parent_by(source: &str, snapshot: &Snapshot, client: &Client) -> Option<String> {
+fn parent_by(
+    source: &str,
+    event: &Event,
+    client: &Client,
+    state: &State,
+    context: &Context,
+) -> Option<String> {
     match source {
-        "clear" => Some(snapshot.cleared.as_ref()?.by(client)?.session_id.clone()),
-        "fork" => snapshot.fork_parent.clone(),
+        "clear" => Some(state.get::<Cleared>()?.by(client)?.session_id.clone()),
+        "fork" => fork_parent(event, context),
         _ => None,
     }
 }
 
-/// The same before the session's record knows.
-pub fn parent(event: &Event, snapshot: &Snapshot) -> Option<String> {
-    let parent = parent_by(&desk::source(event), snapshot, &snapshot.client);
-    parent.or_else(|| snapshot.fork_parent.clone())
+/// Which session this one goes on from, before its record knows.
+pub fn parent(event: &Event, state: &State, context: &Context) -> Option<String> {
+    let source = session_record::source(event);
+    let parent = parent_by(&source, event, &context.facts.client(), state, context);
+    let is_fork = |live: &Live| live.source == "fork" && live.lineage.is_none();
+    let forked = || session_record::own(event, state).is_some_and(is_fork);
+    parent.or_else(|| if forked() { fork_parent(event, context) } else { None })
 }
 
-pub fn fork_parent(event: &Event) -> Option<Ask> {
-    event.text("transcript_path").map(|path| Ask::ForkParent(path.into()))
+/// The session that this one's transcript was forked from.
+pub fn fork_parent(event: &Event, context: &Context) -> Option<String> {
+    let transcript = event.text("transcript_path")?;
+    context.facts.fork_parent(Path::new(&transcript), &event.session_id)
 }

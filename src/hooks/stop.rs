@@ -4,66 +4,38 @@ use crate::books::agent::ANSWERED;
 use crate::books::live::Live;
 use crate::books::plural;
 use crate::books::result::{AgentResult, LOST, SUCCESS};
+use crate::context::Context;
 use crate::event::Event;
 use crate::facts::side_file;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::state::State;
 
 use super::stop_failure::API;
-use super::witness::{self, Witness};
-use super::{desk, drive, subagent_stop, synthesis};
+use super::witness::Witness;
+use super::{drive, session_record, subagent_stop};
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    if event.agent_id.is_some() {
-        return Vec::new();
-    }
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend(drive::asks(event, snapshot));
-    if let Some(live) = snapshot.own(event) {
-        let missing = missing(event, live);
-        let touched =
-            live.agents.iter().filter(|agent| agent.task.is_none() || missing.contains(&agent.id));
-        asks.extend(witness::asks(touched, context));
-        if !missing.is_empty() {
-            asks.extend(synthesis::asks(Some(live), snapshot));
-            for id in missing {
-                asks.extend(subagent_stop::side_file_of(event, &id));
-                asks.extend(work_of(event, &id));
-                asks.push(Ask::Result(id));
-            }
-        }
-        if !api_failures(live).is_empty() {
-            asks.push(Ask::Errors);
-        }
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
         return Plan::because("not the main thread");
     }
     let mut plan = Plan::because("the turn is over");
-    let mut live = desk::take(event, snapshot, context);
-    desk::seen(&mut live, context);
-    name_tasks(event, &mut live, context);
-    let mut witness = Witness::new(snapshot);
-    witness.know(&live.agents);
-    let ended = end_missing(event, &mut live, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
+    session_record::mark_seen(&mut live, context);
+    let mut witness = Witness::new(state, context);
+    name_tasks(event, &mut live, &mut witness, context);
+    let ended = end_missing(event, &mut live, state, context);
     if !ended.is_empty() {
         plan.outcome = format!("the turn is over, {} had gone", plural(ended.len(), "agent"));
-        subagent_stop::end(&mut plan, &mut live, &ended, snapshot, context);
+        subagent_stop::end(&mut plan, &mut live, &ended, state, context);
         ended.iter().for_each(|result| witness.end(result, None));
     }
     witness.put(&mut plan);
-    if let Some(errors) = &snapshot.errors {
-        let targets = api_failures(&live);
-        if !targets.is_empty() {
-            desk::recover(&mut plan, &mut live, errors, &targets);
-        }
+    let targets = api_failures(&live);
+    if !targets.is_empty() {
+        session_record::recover_errors(&mut plan, &mut live, &targets, state);
     }
-    drive::at_stop(&mut plan, event, &mut live, snapshot, context);
-    desk::put(&mut plan, snapshot, &live);
+    drive::at_stop(&mut plan, event, &mut live, state, context);
+    session_record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -87,19 +59,24 @@ fn missing(event: &Event, live: &Live) -> Vec<String> {
 fn end_missing(
     event: &Event,
     live: &mut Live,
-    snapshot: &Snapshot,
+    state: &State,
     context: &Context,
 ) -> Vec<AgentResult> {
     let mut ended = Vec::new();
     for id in missing(event, live) {
         let Some(mut agent) = live.take_agent(&id) else { continue };
-        subagent_stop::identify(&mut agent, snapshot, context);
-        let result = match subagent_stop::result_of_this_run(&agent, snapshot) {
+        let side_file = subagent_stop::side_file_of(event, &id, context);
+        subagent_stop::identify(&mut agent, side_file.as_ref(), context);
+        let result = match subagent_stop::result_of_this_run(&agent, state) {
             Some(result) => result.clone(),
             None if subagent_stop::take_back(live, &agent) => continue,
             None => {
+                let transcript = event.text("transcript_path");
+                let path = transcript.and_then(|path| side_file::transcript_path(&path, &id));
+                let work = path.map(|path| context.facts.agent_work(&path)).unwrap_or_default();
                 let otherwise = if agent.status == ANSWERED { SUCCESS } else { LOST };
-                let status = subagent_stop::how_it_ended(&id, snapshot).unwrap_or(otherwise);
+                let status =
+                    subagent_stop::how_it_ended(&work, side_file.as_ref()).unwrap_or(otherwise);
                 AgentResult::of(agent, status, context.now)
             }
         };
@@ -108,19 +85,15 @@ fn end_missing(
     ended
 }
 
-fn work_of(event: &Event, agent_id: &str) -> Option<Ask> {
-    let path = side_file::transcript_path(&event.text("transcript_path")?, agent_id)?;
-    Some(Ask::AgentWork { agent_id: agent_id.to_owned(), path })
-}
-
 /// The client's own list names tasks for certain.
-fn name_tasks(event: &Event, live: &mut Live, context: &Context) {
+fn name_tasks(event: &Event, live: &mut Live, witness: &mut Witness, context: &Context) {
     for task in event.background_tasks().unwrap_or_default() {
         if let (Some(agent), Some(text)) = (live.agent_mut(&task.id), task.description)
             && agent.task.is_none()
         {
             agent.task = Some(context.task(&text));
             agent.background = Some(true);
+            witness.know(agent);
         }
     }
 }

@@ -5,44 +5,26 @@ use crate::books::Extra;
 use crate::books::errors::{Class, Failure};
 use crate::books::result::{AgentResult, FAILED};
 use crate::books::{clip, clip_block};
+use crate::context::Context;
 use crate::event::Event;
 use crate::facts::classify;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, COPIES, Context, Snapshot};
+use crate::state::State;
 
 use super::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
-use super::witness::{self, Witness};
-use super::{desk, subagent_stop, synthesis};
+use super::witness::Witness;
+use super::{session_record, subagent_stop};
 
 const LONGEST_NAME: usize = 80;
 
 /// The tool's name for failures of the API itself; a turn that ends well recovers them.
 pub const API: &str = "API";
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    let mut asks = vec![Ask::Live];
-    match &event.agent_id {
-        None => {
-            asks.extend(desk::asks_with_copies(event, snapshot));
-            asks.push(Ask::Errors);
-        }
-        Some(id) if subagent_stop::runs(event, id, snapshot) => {
-            asks.extend(COPIES);
-            asks.extend(synthesis::asks(snapshot.own(event), snapshot));
-            asks.extend(subagent_stop::side_file_of(event, id));
-            let agent = snapshot.own(event).and_then(|live| live.agent(id));
-            asks.extend(witness::asks(agent, context));
-        }
-        Some(_) => {}
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if let Some(id) = &event.agent_id {
-        return agent_failed(event, id, snapshot, context);
+        return agent_failed(event, id, state, context);
     }
-    let live = desk::take(event, snapshot, context);
+    let live = session_record::open_session(event, state, context);
     let error = event.text("error").unwrap_or_else(|| "unknown".into());
     let error = clip(&context.redact.text(&error), LONGEST_NAME);
     let message = event.text("last_assistant_message").unwrap_or_default();
@@ -65,7 +47,7 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
         tool_use_id: event.prompt_id(),
         not_before: not_before(class, &message, context),
     };
-    let mut plan = record(failure, live, snapshot, context);
+    let mut plan = record(failure, live, state, context);
     plan.reply.context = None;
     if let Some(text) = plan.reply.message.take() {
         plan.notices.push((format!("escalated/{}", context.fresh_id), text));
@@ -74,20 +56,21 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
 }
 
 /// An API error has ended a subagent; its SubagentStop will not come.
-fn agent_failed(event: &Event, id: &str, snapshot: &Snapshot, context: &Context) -> Plan {
-    if !subagent_stop::runs(event, id, snapshot) {
+fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Plan {
+    if !subagent_stop::runs(event, id, state) {
         return Plan::because("a subagent that is not in the books");
     }
     let mut plan = Plan::because(format!("agent {id} ended: {FAILED}"));
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     let mut agent = live.take_agent(id).unwrap_or_default();
-    subagent_stop::identify(&mut agent, snapshot, context);
+    let side_file = subagent_stop::side_file_of(event, id, context);
+    subagent_stop::identify(&mut agent, side_file.as_ref(), context);
     let result = AgentResult::of(agent, FAILED, context.now);
     let message = event.text("last_assistant_message").map(|text| context.redact.text(&text));
-    let mut witness = Witness::new(snapshot);
+    let mut witness = Witness::new(state, context);
     witness.end(&result, message.as_deref());
-    subagent_stop::end(&mut plan, &mut live, &[result], snapshot, context);
+    subagent_stop::end(&mut plan, &mut live, &[result], state, context);
     witness.put(&mut plan);
-    desk::put(&mut plan, snapshot, &live);
+    session_record::put_with_copies(&mut plan, &live, state);
     plan
 }

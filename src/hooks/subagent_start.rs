@@ -3,34 +3,30 @@
 use crate::books::agent::{Agent, RUNNING};
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
+use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::state::State;
 
-use super::desk;
-use super::witness::{self, Witness};
+use super::session_record;
+use super::subagent_stop::find_result;
+use super::witness::Witness;
 
 const REQUEST: &str = "When you report, end with a fenced JSON block: {\"findings\": [{\"severity\": \"S0|S1|S2|S3\", \
 \"category\": \"security|quality|testing|performance|accessibility|general\", \"title\": \"…\", \"details\": \"…\", \
 \"recommendation\": \"…\", \"file\": \"…\", \"line\": 1}], \"recommendations\": [\"…\"], \"files_analyzed\": [\"…\"]}. \
 An empty findings list is a good answer.";
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend(event.agent_id.clone().map(Ask::Result));
-    asks.extend(witness::asks_here(context));
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let id = event.agent_id.clone().unwrap_or_default();
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     let mut plan = Plan::because(format!("agent {id} runs"));
-    let mut witness = Witness::new(snapshot);
+    let mut witness = Witness::new(state, context);
     if live.agent(&id).is_some() {
         plan.outcome = format!("agent {id} runs already");
     } else {
-        let earlier = snapshot.results.get(&id).filter(|was| was.session_id == live.session_id);
+        let earlier =
+            find_result(&id, event, state).filter(|was| was.session_id == live.session_id);
         match earlier {
             Some(earlier) => {
                 plan.outcome = format!("agent {id} runs again");
@@ -39,14 +35,14 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             None => live.agents_spawned += 1,
         }
         let mut agent = agent(event, id, &live, earlier, context);
-        agent.branch = witness::folder(snapshot);
+        agent.branch = witness.current_folder();
         witness.start(&agent, earlier);
         agent.nudge_count = witness.nudges(&agent);
         live.calls.retain(|call| call.agent_id != Some(agent.id.clone()));
         live.add_agent(agent);
-        desk::seen(&mut live, context);
+        session_record::mark_seen(&mut live, context);
     }
-    desk::put(&mut plan, snapshot, &live);
+    session_record::put_with_copies(&mut plan, &live, state);
     witness.put(&mut plan);
     if context.settings.request_findings {
         plan.reply.context = Some(REQUEST.to_owned());

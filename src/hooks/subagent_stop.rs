@@ -1,118 +1,113 @@
 //! SubagentStop: what the agent found becomes a result, and the result part of the synthesis.
 
+use std::path::PathBuf;
+
 use crate::books::agent::{Agent, ENDING};
 use crate::books::live::Live;
 use crate::books::plural;
-use crate::books::result::{AgentResult, FAILED, INTERRUPTED, SUCCESS};
+use crate::books::queue::Queue;
+use crate::books::result::{AgentResult, ArchivedResult, FAILED, Finding, INTERRUPTED, SUCCESS};
+use crate::context::Context;
 use crate::event::Event;
-use crate::facts::{findings, side_file};
+use crate::facts::findings;
+use crate::facts::side_file::{self, SideFile};
+use crate::facts::transcript::AgentWork;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 
-use super::witness::{self, Witness};
-use super::{at_task, desk, drive, subagent_start, synthesis};
+use super::witness::Witness;
+use super::{drive, execution_task, session_record, subagent_start, synthesis};
 
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    let mut asks = vec![Ask::Live];
-    asks.extend(event.agent_id.clone().map(Ask::Result));
-    if !snapshot.has(&Ask::Live) || reason_to_skip(event, snapshot).is_some() {
-        return asks;
-    }
-    asks.extend(desk::asks_with_copies(event, snapshot));
-    asks.extend(synthesis::asks(snapshot.own(event), snapshot));
-    asks.extend(drive::queue::asks_for_items(snapshot));
-    asks.extend(at_task::asks_at_end(event, snapshot));
-    if let Some(agent_id) = event.agent_id.clone() {
-        asks.extend(side_file_of(event, &agent_id));
-        let path = event.text("agent_transcript_path").map(Into::into);
-        asks.extend(path.map(|path| Ask::AgentWork { agent_id, path }));
-    }
-    match running(event, snapshot) {
-        Some(agent) => asks.extend(witness::asks([agent], context)),
-        None => asks.extend(witness::asks_here(context)),
-    }
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
-    if let Some(reason) = reason_to_skip(event, snapshot) {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
+    if let Some(reason) = reason_to_skip(event, state) {
         return Plan::because(reason);
     }
     let id = event.agent_id.clone().unwrap_or_default();
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     let mut plan = Plan::default();
+    let mut witness = Witness::new(state, context);
     if live.agent(&id).is_none() {
         // Its start was never seen. What is about to happen is written down first: if we are
         // killed, the next Stop sees by the result whether it happened.
         live.agents_spawned += 1;
         let agent = subagent_start::agent(event, id.clone(), &live, None, context);
-        let branch = witness::folder(snapshot);
+        let branch = witness.current_folder();
         live.add_agent(Agent { status: ENDING.into(), branch, ..agent });
-        plan.put(Doc::live(&live.session_id), &live);
+        plan.put(&state.read::<Live>(&live.session_id), &live);
     }
-    at_task::end(&mut plan, event, snapshot, context);
-    let result = result(event, &id, &mut live, snapshot, context);
+    execution_task::end(&mut plan, event, state, context);
+    let result = result(event, &id, &mut live, context);
     plan.outcome = format!(
         "agent {} ended: {}, {}",
         result.agent_id,
         result.status,
         plural(result.findings.len(), "finding")
     );
-    desk::seen(&mut live, context);
+    session_record::mark_seen(&mut live, context);
     let words = event.text("last_assistant_message").map(|words| context.redact.text(&words));
-    let mut witness = Witness::new(snapshot);
     witness.end(&result, words.as_deref());
-    end(&mut plan, &mut live, &[result], snapshot, context);
+    end(&mut plan, &mut live, &[result], state, context);
     witness.put(&mut plan);
-    desk::put(&mut plan, snapshot, &live);
+    session_record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
-/// Writes down how agents ended: their results, the session's counts, the synthesis. The record
-/// itself is put by the caller, last.
+/// Writes down how agents ended: their results, the session's counts, the synthesis, and what is
+/// urgent as work items. The record itself is put by the caller, last.
 pub fn end(
     plan: &mut Plan,
     live: &mut Live,
     results: &[AgentResult],
-    snapshot: &Snapshot,
+    state: &State,
     context: &Context,
 ) {
     for result in results {
         count(live, result);
-        plan.put(Doc::result(&result.agent_id), result);
+        plan.put(&state.read::<AgentResult>(&result.agent_id), result);
     }
-    synthesis::fold(plan, live, results, snapshot, context);
-    enqueue(plan, live, results, snapshot);
+    synthesis::fold(plan, live, results, state, context);
+    enqueue(plan, live, results, state);
 }
 
 /// What is urgent becomes a work item, once: without a loop it waits for one.
-fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], snapshot: &Snapshot) {
-    if !snapshot.has(&Ask::Queue) || snapshot.frozen.contains(&Doc::Queue) {
+fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], state: &State) {
+    let findings = results.iter().flat_map(|result| &result.findings);
+    let urgent: Vec<&Finding> =
+        findings.filter(|finding| matches!(finding.severity.as_str(), "S0" | "S1")).collect();
+    if urgent.is_empty() {
         return;
     }
-    let mut queue = snapshot.queue.clone().unwrap_or_default();
-    let findings = results.iter().flat_map(|result| &result.findings);
-    let urgent = findings.filter(|finding| matches!(finding.severity.as_str(), "S0" | "S1"));
-    let added = urgent.filter(|finding| queue.add_finding(finding, &live.session_id)).count();
-    if added > 0 {
-        drive::queue::put_items(plan, &queue, snapshot);
+    let read = state.read::<Queue>(&());
+    if read.is_frozen() {
+        return;
+    }
+    let mut queue = read.value.cloned().unwrap_or_default();
+    let added = urgent.iter().filter(|finding| queue.add_finding(finding, &live.session_id));
+    if added.count() > 0 {
+        drive::queue::put_items(plan, &queue, state);
     }
 }
 
-/// The agent of this event, if the books have it as running.
-fn running<'a>(event: &Event, snapshot: &'a Snapshot) -> Option<&'a Agent> {
-    snapshot.own(event)?.agent(event.agent_id.as_deref()?)
+/// Whether the session's record has this agent as running.
+pub fn runs(event: &Event, agent_id: &str, state: &State) -> bool {
+    session_record::own(event, state).is_some_and(|live| live.agent(agent_id).is_some())
 }
 
-/// Whether the books have this agent as running.
-pub fn runs(event: &Event, agent_id: &str, snapshot: &Snapshot) -> bool {
-    snapshot.own(event).is_some_and(|live| live.agent(agent_id).is_some())
+/// The result of an agent. Events may come after their session was closed, and its results moved.
+pub fn find_result<'s>(id: &str, event: &Event, state: &'s State) -> Option<&'s AgentResult> {
+    let archived = || {
+        let key = (event.session_id.clone(), id.to_owned());
+        Some(&state.get_by::<ArchivedResult>(&key)?.0)
+    };
+    match state.get_by::<AgentResult>(id) {
+        None if !session_record::is_live(&event.session_id, state) => archived(),
+        result => result,
+    }
 }
 
 /// The result that an agent's present run has already left.
-pub fn result_of_this_run<'a>(agent: &Agent, snapshot: &'a Snapshot) -> Option<&'a AgentResult> {
-    let result = snapshot.results.get(&agent.id)?;
+pub fn result_of_this_run<'s>(agent: &Agent, state: &'s State) -> Option<&'s AgentResult> {
+    let result = state.get_by::<AgentResult>(&agent.id)?;
     let own = result.session_id == agent.session_id && result.run == agent.run;
     (own && result.completed >= agent.started).then_some(result)
 }
@@ -135,41 +130,36 @@ pub fn count(live: &mut Live, result: &AgentResult) {
     live.untold_findings += result.findings.len() as u64;
 }
 
-fn reason_to_skip(event: &Event, snapshot: &Snapshot) -> Option<&'static str> {
+fn reason_to_skip(event: &Event, state: &State) -> Option<&'static str> {
     let id = event.agent_id.as_deref().unwrap_or_default();
-    let ended = snapshot.results.get(id).is_some_and(|was| was.session_id == event.session_id);
-    match (runs(event, id, snapshot), ended) {
-        (true, _) => None,
-        (false, true) => Some("the agent had ended already"),
-        (false, false) if event.text("agent_type").is_none() => {
-            Some("not an agent: the client's own helper")
-        }
-        (false, false) => None,
+    if runs(event, id, state) {
+        return None;
     }
+    let result = find_result(id, event, state);
+    if result.is_some_and(|was| was.session_id == event.session_id) {
+        return Some("the agent had ended already");
+    }
+    event.text("agent_type").is_none().then_some("not an agent: the client's own helper")
 }
 
-fn result(
-    event: &Event,
-    id: &str,
-    live: &mut Live,
-    snapshot: &Snapshot,
-    context: &Context,
-) -> AgentResult {
+fn result(event: &Event, id: &str, live: &mut Live, context: &Context) -> AgentResult {
     let mut agent = live.take_agent(id).unwrap_or_default();
     let listed = event.background_tasks().unwrap_or_default();
     let listed = listed.into_iter().find(|task| task.id == agent.id);
     if let (None, Some(task)) = (&agent.task, listed.and_then(|task| task.description)) {
         agent.task = Some(context.task(&task));
     }
-    identify(&mut agent, snapshot, context);
+    let side_file = side_file_of(event, id, context);
+    identify(&mut agent, side_file.as_ref(), context);
     if agent.kind.is_empty() {
         agent.kind = event.text("agent_type").unwrap_or_default();
     }
 
     let message = event.text("last_assistant_message");
-    let work = snapshot.works.get(&agent.id).cloned().unwrap_or_default();
+    let transcript = event.text("agent_transcript_path").map(PathBuf::from);
+    let work = transcript.map(|path| context.facts.agent_work(&path)).unwrap_or_default();
     let otherwise = if message.is_some() { SUCCESS } else { INTERRUPTED };
-    let status = how_it_ended(&agent.id, snapshot).unwrap_or(otherwise);
+    let status = how_it_ended(&work, side_file.as_ref()).unwrap_or(otherwise);
     let found = findings::read(&message.unwrap_or_default(), &context.redact);
     let mut result = AgentResult::of(agent, status, context.now);
     result.files_analyzed = found.files;
@@ -186,15 +176,15 @@ fn result(
     result
 }
 
-/// Where an agent's side file would be.
-pub fn side_file_of(event: &Event, agent_id: &str) -> Option<Ask> {
+/// What the client's side file says about an agent.
+pub fn side_file_of(event: &Event, agent_id: &str, context: &Context) -> Option<SideFile> {
     let path = side_file::path(&event.text("transcript_path")?, agent_id)?;
-    Some(Ask::SideFile { agent_id: agent_id.to_owned(), path })
+    context.facts.side_file(&path)
 }
 
 /// Fills in what the side file says for certain and nobody said before.
-pub fn identify(agent: &mut Agent, snapshot: &Snapshot, context: &Context) {
-    let Some(side) = snapshot.side_files.get(&agent.id) else { return };
+pub fn identify(agent: &mut Agent, side: Option<&SideFile>, context: &Context) {
+    let Some(side) = side else { return };
     if let (None, Some(task)) = (&agent.task, &side.description) {
         agent.task = Some(context.task(task));
     }
@@ -203,9 +193,9 @@ pub fn identify(agent: &mut Agent, snapshot: &Snapshot, context: &Context) {
 }
 
 /// The end that the client's files tell of; `None` if they tell of none.
-pub fn how_it_ended(agent_id: &str, snapshot: &Snapshot) -> Option<&'static str> {
-    if snapshot.works.get(agent_id).is_some_and(|work| work.ended_in_api_error) {
+pub fn how_it_ended(work: &AgentWork, side: Option<&SideFile>) -> Option<&'static str> {
+    if work.ended_in_api_error {
         return Some(FAILED);
     }
-    snapshot.side_files.get(agent_id).filter(|side| side.stopped_by_user).map(|_| INTERRUPTED)
+    side.filter(|side| side.stopped_by_user).map(|_| INTERRUPTED)
 }

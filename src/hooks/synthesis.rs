@@ -3,34 +3,27 @@
 
 use crate::books::live::Live;
 use crate::books::result::AgentResult;
-use crate::books::synthesis::Synthesis;
+use crate::books::synthesis::{ParkedSynthesis, Synthesis};
+use crate::context::Context;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 
-/// What has to be seen to know it.
-pub fn asks(live: Option<&Live>, snapshot: &Snapshot) -> Vec<Ask> {
-    let mut asks = vec![Ask::Synthesis];
-    let Some(live) = live.filter(|_| snapshot.has(&Ask::Synthesis)) else { return asks };
-    if !is_own(snapshot.synthesis.as_ref(), live) {
-        asks.push(Ask::Parked);
-        let ended = live.agents_completed + live.agents_failed > 0;
-        if snapshot.has(&Ask::Parked) && snapshot.parked.is_none() && ended {
-            asks.push(Ask::AllResults);
-        }
-    }
-    asks
-}
+use super::session_record::is_live;
 
 /// The session's synthesis as it stands. If it was lost, it is made again from the results.
-pub fn of(live: &Live, snapshot: &Snapshot) -> Synthesis {
-    let documents = [snapshot.synthesis.as_ref(), snapshot.parked.as_ref()];
-    if let Some(synthesis) = documents.into_iter().find(|one| is_own(*one, live)).flatten() {
+pub fn synthesis_of(live: &Live, state: &State) -> Synthesis {
+    let is_own = |synthesis: &&Synthesis| synthesis.session_id == live.session_id;
+    let parked = || Some(&state.get_by::<ParkedSynthesis>(&live.session_id)?.0);
+    let found = state.get::<Synthesis>().filter(is_own).or_else(|| parked().filter(is_own));
+    if let Some(synthesis) = found {
         return synthesis.clone();
     }
     let mut synthesis = Synthesis::new(&live.session_id);
-    let own = snapshot.results.values().filter(|result| result.session_id == live.session_id);
-    own.for_each(|result| synthesis.fold(result));
+    if live.agents_completed + live.agents_failed > 0 {
+        let results = state.all::<AgentResult>();
+        let own = results.filter(|result| result.session_id == live.session_id);
+        own.for_each(|result| synthesis.fold(result));
+    }
     synthesis
 }
 
@@ -39,27 +32,25 @@ pub fn fold(
     plan: &mut Plan,
     live: &Live,
     results: &[AgentResult],
-    snapshot: &Snapshot,
+    state: &State,
     context: &Context,
 ) {
-    let mut synthesis = of(live, snapshot);
+    let mut synthesis = synthesis_of(live, state);
     results.iter().for_each(|result| synthesis.fold(result));
     synthesis.complete = live.agents.is_empty();
     synthesis.updated = context.spelled();
-    put(plan, &synthesis, snapshot);
+    put(plan, &synthesis, state);
 }
 
 /// Writes it. Another live session's is parked first.
-pub fn put(plan: &mut Plan, synthesis: &Synthesis, snapshot: &Snapshot) {
-    let other = snapshot.synthesis.as_ref().filter(|other| {
-        other.session_id != synthesis.session_id && snapshot.lives.contains_key(&other.session_id)
+pub fn put(plan: &mut Plan, synthesis: &Synthesis, state: &State) {
+    let read = state.read::<Synthesis>(&());
+    let other = read.value.filter(|other| {
+        other.session_id != synthesis.session_id && is_live(&other.session_id, state)
     });
     if let Some(other) = other {
-        plan.put(Doc::parked(&other.session_id), other);
+        let parked = state.read::<ParkedSynthesis>(&other.session_id);
+        plan.put(&parked, &ParkedSynthesis(other.clone()));
     }
-    plan.put(Doc::Synthesis, synthesis);
-}
-
-fn is_own(synthesis: Option<&Synthesis>, live: &Live) -> bool {
-    synthesis.is_some_and(|synthesis| synthesis.session_id == live.session_id)
+    plan.put(&read, synthesis);
 }

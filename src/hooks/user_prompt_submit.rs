@@ -2,41 +2,27 @@
 
 use crate::books::live::Lineage;
 use crate::books::saved::{IDLE, Workflow};
+use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
+use crate::state::State;
 
-use super::{desk, drive, session_start, synthesis, tell};
+use super::{drive, findings_report, session_record, session_start, synthesis};
 
-pub fn asks(event: &Event, snapshot: &Snapshot, _: &Context) -> Vec<Ask> {
-    let mut asks = desk::asks_with_copies(event, snapshot);
-    asks.extend(drive::asks_to_adopt());
-    if let Some(live) = snapshot.own(event) {
-        if is_machine_made(&prompt(event)) && tell::is_due(live) {
-            asks.extend(synthesis::asks(Some(live), snapshot));
-        }
-        if live.source == "fork" && live.lineage.is_none() {
-            asks.extend(session_start::fork_parent(event));
-        }
-    }
-    let drives = snapshot.own(event).is_some_and(|live| live.loop_task.is_some());
-    asks.extend((snapshot.has(&Ask::Live) && !drives).then_some(Ask::Iterative));
-    asks
-}
-
-pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
+pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let prompt = prompt(event);
-    let mut live = desk::take(event, snapshot, context);
+    let mut live = session_record::open_session(event, state, context);
     let mut plan = Plan::because("a prompt");
-    desk::seen(&mut live, context);
-    if let (None, Some(parent)) = (&live.lineage, &snapshot.fork_parent) {
-        live.lineage = Some(Lineage::new(parent.clone(), "fork"));
+    session_record::mark_seen(&mut live, context);
+    if live.source == "fork" && live.lineage.is_none() {
+        let parent = session_start::fork_parent(event, context);
+        live.lineage = parent.map(|parent| Lineage::new(parent, "fork"));
     }
     if is_machine_made(&prompt) {
         plan.outcome = "a notification".into();
-        if tell::is_due(&live) {
-            let synthesis = synthesis::of(&live, snapshot);
-            plan.reply.context = tell::tell(&mut live, &synthesis);
+        if findings_report::is_due(&live) {
+            let synthesis = synthesis::synthesis_of(&live, state);
+            plan.reply.context = findings_report::report(&mut live, &synthesis);
         }
     } else if !prompt.trim().is_empty() {
         // Calls that never became agents (denied, interrupted) end with their turn.
@@ -53,14 +39,15 @@ pub fn plan(event: &Event, snapshot: &Snapshot, context: &Context) -> Plan {
             workflow.phase = Some(IDLE.into());
         }
     }
-    let took = drive::adopt(&mut plan, &mut live, snapshot) == Some(drive::Name::Autonomous);
+    let took =
+        drive::adopt(&mut plan, event, &mut live, state, context) == Some(drive::Name::Autonomous);
     let approved = match is_machine_made(&prompt) {
         true => None,
-        false => drive::autonomous::hear(&mut plan, &live, snapshot, &prompt, took, context),
+        false => drive::autonomous::hear(&mut plan, &live, state, &prompt, took, context),
     };
-    desk::put(&mut plan, snapshot, &live);
+    session_record::put_with_copies(&mut plan, &live, state);
     if let Some(approved) = approved {
-        approved.put(&mut plan);
+        approved.put(&mut plan, state);
     }
     plan
 }

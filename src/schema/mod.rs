@@ -11,61 +11,41 @@ pub mod fields;
 mod generate;
 mod node;
 
-/// A kind of document, and what one looks like.
-#[derive(Debug)]
-pub struct Schema {
-    pub name: &'static str,
-    /// Where such documents are, below `.claude`.
-    pub place: &'static str,
-    pub about: &'static str,
-    pub text: &'static str,
-}
+use std::borrow::Cow;
 
-macro_rules! schema {
-    ($name:literal, $place:literal, $about:literal) => {
-        Schema {
-            name: $name,
-            place: $place,
-            about: $about,
-            text: include_str!(concat!("../../schemas/", $name, ".schema.json")),
+use crate::documents;
+use crate::state::Row;
+
+/// The schemas, by the first document that has each.
+pub fn all() -> Vec<&'static Row> {
+    let mut rows: Vec<&'static Row> = Vec::new();
+    for declared in documents::all() {
+        let schema = declared.row.schema;
+        if !schema.is_empty() && rows.iter().all(|row| row.schema != schema) {
+            rows.push(declared.row);
         }
-    };
+    }
+    rows
 }
 
-pub static ALL: [Schema; 23] = [
-    schema!("live", "state/session/live/{session-id}.json", "the record of a live session"),
-    schema!("current", "state/session/current.json", "the live session that started last"),
-    schema!("active", "state/agents/active.json", "the running agents of all live sessions"),
-    schema!("result", "state/agents/results/{agent-id}.json", "what an agent found"),
-    schema!("synthesis", "state/agents/results/synthesis.json", "all findings of a session"),
-    schema!("errors", "state/errors/classified.json", "failures, and what became of them"),
-    schema!("metrics", "state/session/metrics.json", "what the last sessions came to"),
-    schema!(
-        "metrics-entry",
-        "state/session/metrics-archive.jsonl",
-        "a line: what an older session came to"
-    ),
-    schema!("work-queue", "state/loop/work_queue.json", "prioritised work items"),
-    schema!("backup", "state/compaction/backup_{time}.json", "what must survive a compaction"),
-    schema!("autonomous-loop", "autonomous-loop.json", "a feature on its way through the phases"),
-    schema!("autonomous-watch", "state/loop/autonomous.json", "the same, as we saw it last"),
-    schema!("branch-state", "branches/{branch}/state.json", "what belongs to a branch"),
-    schema!("branch-agents", "branches/{branch}/agents.json", "the agents of a branch"),
-    schema!("iterative", "iterative/{slug}/state.json", "a task in units, and where it stands"),
-    schema!(
-        "execute-state",
-        "{tasks-path}/execute-state.json",
-        "tasks in layers, and their merges"
-    ),
-    schema!("executions", "state/executions.json", "where the executions of a project are"),
-    schema!("notices", "state/notices.json", "what the user should hear of"),
-    schema!("cleared", "state/session/cleared.json", "the sessions that clients cleared last"),
-    schema!("settings", "hookkeeper.json", "what a project may set"),
-    schema!("log", "state/log/hooks.jsonl", "a line: one hook run"),
-    schema!("wiring", "state/settings/wiring.json", "the settings files that install wired"),
-    schema!("spool", "state/spool/{time}-{pid}.json", "an event that waits for the lock"),
-];
-
-pub fn named(name: &str) -> Option<&'static Schema> {
-    ALL.iter().find(|schema| schema.name == name)
+pub fn named(name: &str) -> Option<&'static Row> {
+    all().into_iter().find(|row| row.schema == name)
 }
+
+/// The text of a schema; empty if there is none.
+#[cfg(not(test))]
+pub fn text(name: &str) -> Cow<'static, str> {
+    let found = TEXTS.iter().find(|(have, _)| *have == name);
+    Cow::Borrowed(found.map_or("", |(_, text)| text))
+}
+
+/// Tests read the file, so that the generator can be run before there is one.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test reads a file of the repository")]
+pub fn text(name: &str) -> Cow<'static, str> {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    Cow::Owned(std::fs::read_to_string(dir.join(format!("{name}.schema.json"))).unwrap_or_default())
+}
+
+#[cfg(not(test))]
+include!(concat!(env!("OUT_DIR"), "/schemas.rs"));

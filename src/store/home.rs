@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::books::autonomous::Autonomous;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
+use crate::state::Document;
 use crate::store::dir::Dir;
-use crate::store::layout::{Doc, ITERATIVE};
+use crate::store::iterative::TASKS;
 use crate::store::lock::{self, Taken};
 
 pub const LOCK: &str = ".lock";
@@ -114,7 +115,7 @@ pub fn purge(root: &Path, home: Option<&Path>) -> Result<()> {
 
 /// Another tool may have a file by that name.
 fn purge_loop(claude: &Dir) -> Result<()> {
-    let name = Doc::Autonomous.file();
+    let name = Autonomous::doc(&()).below_claude();
     match claude.read(&name)? {
         Some(bytes) if Autonomous::parse(&bytes).is_ok() => claude.remove(&name),
         _ => Ok(()),
@@ -123,7 +124,7 @@ fn purge_loop(claude: &Dir) -> Result<()> {
 
 /// What tasks have produced is the user's: only the empty folder goes.
 fn purge_tasks(claude: &Dir) -> Result<()> {
-    let Some(tasks) = claude.sub(ITERATIVE)? else { return Ok(()) };
+    let Some(tasks) = claude.sub(TASKS)? else { return Ok(()) };
     let mut kept = tasks.names()?;
     kept.retain(|name| name != ".gitignore");
     if let ("archive", Some(archive)) = (kept.concat().as_str(), tasks.sub("archive")?)
@@ -131,7 +132,7 @@ fn purge_tasks(claude: &Dir) -> Result<()> {
     {
         kept.clear();
     }
-    if kept.is_empty() { claude.remove_tree(ITERATIVE) } else { Ok(()) }
+    if kept.is_empty() { claude.remove_tree(TASKS) } else { Ok(()) }
 }
 
 /// Deletes what we keep in the client's own directory.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::{Format, Row};
 use crate::store::dir::Dir;
 
 const LARGEST: u64 = 1 << 20;
@@ -68,3 +69,14 @@ fn write(state: &Dir, stem: &str, extension: &str, bytes: &[u8], may_turn_over: 
         let _ = room.rename(&file, &room, &format!("{stem}.1.{extension}"));
     }
 }
+
+pub const ROW: Row = Row {
+    name: "log",
+    path: "state/log/hooks.jsonl",
+    also_at: &["state/log/hooks.1.jsonl"],
+    schema: "log",
+    title: "Log line",
+    about: "a line: one hook run",
+    format: Format::Lines,
+    ..Row::EPHEMERAL
+};

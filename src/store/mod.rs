@@ -1,4 +1,4 @@
-//! The books on disk. The only room that touches state files.
+//! The documents on disk. The only room that touches state files.
 //!
 //! One event, step by step, and what each step survives:
 //!
@@ -10,8 +10,9 @@
 //! 3. **Sweep**: remove `.new`, which a killed process may have left. There is one such name for
 //!    all documents, because there is one writer.
 //! 4. **Play** what waits in the spool.
-//! 5. **Load** the documents that the hook asks for. Only `NotFound` means "none yet". What cannot
-//!    be read goes to [`quarantine`]; what models write too stays where it is and is not written.
+//! 5. **Read** the documents that the hook asks for ([`State`]). Only `NotFound` means "none yet".
+//!    What cannot be read goes to [`quarantine`]; what models write too stays where it is and is
+//!    not written.
 //! 6. **Replace** each changed document: create `.new` (`O_EXCL`, 0600), write, sync if the
 //!    document is durable, exchange it with the old one ([`Dir::replace`]) and remove that. A kill
 //!    leaves the old one or the new one under the document's name.
@@ -24,9 +25,9 @@ pub mod branches;
 pub mod dir;
 pub mod exclude;
 pub mod execution;
+mod folders;
 pub mod home;
 pub mod iterative;
-pub mod layout;
 pub mod lock;
 pub mod log;
 pub mod quarantine;
@@ -40,37 +41,32 @@ pub mod spool;
 pub mod survey;
 pub mod view;
 
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
 
 use crate::books::settings::{Durability, Settings};
 use crate::error::{Error, Result};
-use crate::json::Object;
 use crate::plan::Change;
+use crate::state::{Aside, Doc, Source, State, Write};
 use crate::time::Time;
 use dir::Dir;
-use layout::{Doc, Room};
+use folders::Folders;
 use lock::{Lock, Taken};
 
 /// Where every new document is written before it takes its place.
 const NEW: &str = ".new";
 
-/// The books of one project, locked.
+/// The documents of one project, locked.
 pub struct Store {
-    claude: Dir,
-    state: Dir,
+    folders: Folders,
     _lock: Lock,
-    rooms: Vec<(Room, Dir)>,
-    /// The bytes of every document that was loaded, to compare with.
-    loaded: Vec<(Doc, Vec<u8>)>,
-    /// Documents that must stay as they are.
-    pub frozen: Vec<Doc>,
     pub settings: Settings,
     /// What the user should hear of: a key and a text.
-    pub remarks: Vec<(String, String)>,
+    remarks: RefCell<Vec<(String, String)>>,
     /// Documents that were replaced, removed or moved.
-    pub wrote: Vec<String>,
-    now: Time,
+    wrote: RefCell<Vec<String>>,
+    now: Cell<Time>,
 }
 
 pub enum Opened {
@@ -89,96 +85,93 @@ impl Store {
             Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),
         };
         sweep(&state)?;
-        let mut store = Self {
-            claude,
-            state,
+        let (settings, fault) = home::settings(&claude);
+        let store = Self {
+            folders: Folders::new(claude, state),
             _lock: lock,
-            rooms: Vec::new(),
-            loaded: Vec::new(),
-            frozen: Vec::new(),
-            settings: Settings::default(),
-            remarks: Vec::new(),
-            wrote: Vec::new(),
-            now,
+            settings,
+            remarks: RefCell::default(),
+            wrote: RefCell::default(),
+            now: Cell::new(now),
         };
-        store.load_settings();
+        if let Some(fault) = fault {
+            let text =
+                format!("HookKeeper: .claude/hookkeeper.json: {fault}. Defaults hold for that.");
+            store.remark(format!("settings/{fault}"), text);
+        }
         Ok(Opened::Locked(Box::new(store)))
     }
 
-    pub fn state(&self) -> &Dir {
-        &self.state
+    /// `.claude/state`
+    pub fn state_dir(&self) -> &Dir {
+        &self.folders.state
     }
 
-    /// Forgets what was loaded: the next event reads again.
-    pub fn forget(&mut self, now: Time) {
-        self.loaded.clear();
-        self.now = now;
+    /// The time that what is put away is named after.
+    pub fn set_time(&self, now: Time) {
+        self.now.set(now);
     }
 
-    /// Loads a document. `None`: there is none, or none that can be read.
-    pub fn load<T>(
-        &mut self,
-        doc: &Doc,
-        parse: impl FnOnce(&[u8]) -> std::result::Result<T, String>,
-    ) -> Result<Option<T>> {
-        if !self.find_room(doc.room())? {
-            return Ok(None);
-        }
-        let Some(bytes) = self.room(doc.room())?.read(&doc.file())? else { return Ok(None) };
-        let newer = is_newer(&bytes, doc.version());
-        match parse(&bytes) {
-            Ok(document) => {
-                if newer {
-                    self.freeze(doc, "was written by a newer version; it is read but not changed");
-                }
-                self.loaded.push((doc.clone(), bytes));
-                Ok(Some(document))
-            }
-            Err(_) if newer => {
-                self.freeze(doc, "was written by a newer version; it is left alone");
-                Ok(None)
-            }
-            Err(why) if doc.is_shared() => {
-                self.freeze(doc, &format!("cannot be read ({why}); it is left as it is"));
-                Ok(None)
-            }
-            Err(why) => {
-                self.quarantine(doc, &why)?;
-                Ok(None)
-            }
-        }
+    /// Something that the user should hear of.
+    pub fn remark(&self, key: String, text: String) {
+        self.remarks.borrow_mut().push((key, text));
+    }
+
+    pub fn take_remarks(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.remarks.borrow_mut())
+    }
+
+    /// Documents that were replaced, removed or moved, by their names.
+    pub fn written(&self) -> Vec<String> {
+        self.wrote.borrow().clone()
+    }
+
+    fn note_written(&self, name: impl Into<String>) {
+        self.wrote.borrow_mut().push(name.into());
     }
 
     /// Our own settings as they are; `None` if there are none.
     pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
-        self.claude.read(home::SETTINGS)
+        self.folders.claude.read(home::SETTINGS)
     }
 
     /// Puts our own settings in the place of the old ones. The file is its user's: its mode stays.
-    pub fn put_settings(&mut self, bytes: &[u8]) -> Result<()> {
-        self.state.create(NEW, bytes, true)?;
-        let put = self
-            .claude
-            .copy_mode_to(home::SETTINGS, &self.state, NEW)
-            .and_then(|()| self.state.rename(NEW, &self.claude, home::SETTINGS));
+    pub fn put_settings(&self, bytes: &[u8]) -> Result<()> {
+        let Folders { claude, state, .. } = &self.folders;
+        state.create(NEW, bytes, true)?;
+        let put = claude
+            .copy_mode_to(home::SETTINGS, state, NEW)
+            .and_then(|()| state.rename(NEW, claude, home::SETTINGS));
         if put.is_err() {
-            let _ = self.state.remove(NEW);
+            let _ = state.remove(NEW);
         }
         put
     }
 
-    /// The names of the documents in a room.
-    pub fn names(&mut self, room: Room) -> Result<Vec<String>> {
-        if self.find_room(room.clone())? { self.room(room)?.names() } else { Ok(Vec::new()) }
-    }
-
-    /// Carries a plan's changes out, in their order.
-    pub fn commit(&mut self, changes: &[Change]) -> Result<()> {
+    /// Carries changes out, in their order. `state` is what they were decided on: where reading it
+    /// has failed, nothing is written.
+    pub fn commit(&self, changes: &[Change], state: &State) -> Result<()> {
+        state.check()?;
+        let mut written: Vec<&Doc> = Vec::new();
         for change in changes {
             match change {
-                Change::Put(doc, bytes) => self.put(doc, bytes)?,
-                Change::Remove(doc) => self.remove(doc)?,
-                Change::Append(doc, text) => self.append(doc, text)?,
+                Change::Put(write) => {
+                    let (doc, bytes) = (write.doc(), write.bytes());
+                    let is_same = !written.contains(&doc) && state.has_bytes(doc, bytes);
+                    if !is_same && state.frozen(doc).is_none() {
+                        self.put(doc, bytes)?;
+                        written.push(doc);
+                    }
+                }
+                Change::Remove(doc) if state.frozen(doc).is_none() => {
+                    self.remove(doc)?;
+                    written.push(doc);
+                }
+                Change::Append(doc, text) if state.frozen(doc).is_none() => {
+                    self.append(doc, text)?;
+                    written.push(doc);
+                }
+                Change::Remove(_) | Change::Append(..) => {}
                 Change::Archive(lines) => self.archive_metrics(lines)?,
                 Change::RestoreResults { session_id } => self.restore_results(session_id)?,
                 Change::ArchiveResults { session_id, alone } => {
@@ -189,123 +182,93 @@ impl Store {
         Ok(())
     }
 
-    fn put(&mut self, doc: &Doc, bytes: &[u8]) -> Result<()> {
-        let same = |(have, was): &(Doc, Vec<u8>)| have == doc && was == bytes;
-        if self.frozen.contains(doc) || self.loaded.iter().any(same) {
-            return Ok(());
-        }
+    /// Replaces a document even if it must stay as it is: for a person who has set it aside.
+    pub fn overwrite(&self, write: &Write) -> Result<()> {
+        self.put(write.doc(), write.bytes())
+    }
+
+    fn put(&self, doc: &Doc, bytes: &[u8]) -> Result<()> {
         if bytes.trim_ascii().is_empty() {
             let cause = io::Error::other("there is nothing to write");
             return Err(Error::io("write", Path::new(&doc.name()), cause));
         }
         let sync = match self.settings.durability {
             Durability::None => false,
-            Durability::Classed => doc.is_durable(),
+            Durability::Classed => doc.row.is_durable,
             Durability::Data | Durability::Full => true,
         };
-        self.make_room(doc.room())?;
-        self.state.create(NEW, bytes, sync)?;
-        let full = self.settings.durability == Durability::Full;
-        let room = self.room(doc.room())?;
-        let renamed = self.state.replace(NEW, room, &doc.file());
-        if renamed.is_err() {
-            let _ = self.state.remove(NEW);
-        } else if full {
-            room.sync()?;
+        let (folder, file) = doc.place();
+        let folder = self.folders.make(&folder)?;
+        self.replace(bytes, sync, &folder, &file)?;
+        if self.settings.durability == Durability::Full {
+            folder.sync()?;
         }
-        renamed?;
-        self.loaded.retain(|(have, _)| have != doc);
-        self.wrote.push(doc.name());
+        self.note_written(doc.name());
         Ok(())
     }
 
-    fn remove(&mut self, doc: &Doc) -> Result<()> {
-        if self.frozen.contains(doc) {
-            return Ok(());
-        }
-        if !self.find_room(doc.room())? {
-            return Ok(());
-        }
-        self.room(doc.room())?.remove(&doc.file())?;
-        self.loaded.retain(|(have, _)| have != doc);
-        self.wrote.push(format!("-{}", doc.name()));
-        Ok(())
+    /// Puts bytes in the place of a file, atomically.
+    fn replace(&self, bytes: &[u8], sync: bool, folder: &Dir, file: &str) -> Result<()> {
+        let state = &self.folders.state;
+        state.create(NEW, bytes, sync)?;
+        state.replace(NEW, folder, file).inspect_err(|_| {
+            let _ = state.remove(NEW);
+        })
     }
 
-    fn quarantine(&mut self, doc: &Doc, why: &str) -> Result<()> {
-        let name = quarantine::put(&self.state, self.room(doc.room())?, &doc.name(), self.now)?;
-        let text = format!(
-            "HookKeeper could not read .claude/state/{} ({why}). It was moved to \
-             .claude/state/quarantine/{name} and started anew.",
-            doc.name()
-        );
-        self.remarks.push((format!("quarantine/{name}"), text));
-        self.wrote.push(format!("quarantine/{name}"));
-        Ok(())
-    }
-
-    /// A document that must stay as it is, and why; who uses the client is told once.
-    pub fn freeze(&mut self, doc: &Doc, why: &str) {
-        let name = doc.name();
-        let text = format!("HookKeeper: {} {why}.", doc.path());
-        self.remarks.push((format!("frozen/{name}/{why}"), text));
-        self.frozen.push(doc.clone());
-    }
-
-    fn load_settings(&mut self) {
-        let (settings, wrong) = home::settings(&self.claude);
-        self.settings = settings;
-        if let Some(wrong) = wrong {
-            let text =
-                format!("HookKeeper: .claude/hookkeeper.json: {wrong}. Defaults hold for that.");
-            self.remarks.push((format!("settings/{wrong}"), text));
-        }
-    }
-
-    /// Opens a room, once; whether it exists.
-    fn find_room(&mut self, room: Room) -> Result<bool> {
-        if matches!(room, Room::State | Room::Claude)
-            || self.rooms.iter().any(|(have, _)| *have == room)
-        {
-            return Ok(true);
-        }
-        let base = if room.is_beside_state() { &self.claude } else { &self.state };
-        let mut dir = None;
-        for segment in room.segments() {
-            let next = dir.as_ref().unwrap_or(base).sub(segment)?;
-            let Some(next) = next else { return Ok(false) };
-            dir = Some(next);
-        }
-        self.rooms.extend(dir.map(|dir| (room, dir)));
-        Ok(true)
-    }
-
-    fn make_room(&mut self, room: Room) -> Result<()> {
-        if !self.find_room(room.clone())? {
-            let beside = room.is_beside_state();
-            let base = if beside { &self.claude } else { &self.state };
-            let mut dir: Option<Dir> = None;
-            for segment in room.segments() {
-                let next = dir.as_ref().unwrap_or(base).make(segment)?;
-                if beside && dir.is_none() {
-                    home::hide(&next)?;
-                }
-                dir = Some(next);
-            }
-            self.rooms.extend(dir.map(|dir| (room, dir)));
+    fn remove(&self, doc: &Doc) -> Result<()> {
+        let (folder, file) = doc.place();
+        if let Some(folder) = self.folders.find(&folder)? {
+            folder.remove(&file)?;
+            self.note_written(format!("-{}", doc.name()));
         }
         Ok(())
     }
 
-    /// A room that was found or made before.
-    fn room(&self, room: Room) -> Result<&Dir> {
-        let found = self.rooms.iter().find(|(have, _)| *have == room).map(|(_, dir)| dir);
-        match (room, found) {
-            (Room::State, _) => Ok(&self.state),
-            (Room::Claude, _) => Ok(&self.claude),
-            (_, Some(dir)) => Ok(dir),
-            (_, None) => Err(Error::io("open", self.state.path(), io::ErrorKind::NotFound)),
+    /// Adds to the end of a text, and syncs: what stands there is primary.
+    fn append(&self, doc: &Doc, text: &str) -> Result<()> {
+        let (folder, file) = doc.place();
+        let folder = self.folders.make(&folder)?;
+        // A line that was cut off, or that somebody left open, ends here.
+        let torn = folder.read_tail(&file, 1)?.last().is_some_and(|last| *last != b'\n');
+        let text = format!("{}{text}", if torn { "\n" } else { "" });
+        folder.append(&file, text.as_bytes())?;
+        if self.settings.durability != Durability::None {
+            folder.sync_file(&file)?;
         }
+        self.note_written(doc.name());
+        Ok(())
+    }
+}
+
+impl Source for Store {
+    fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.folders.read(path)
+    }
+
+    fn names(&self, folder: &str) -> Result<Vec<String>> {
+        self.folders.find(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
+    }
+
+    fn has_folder(&self, folder: &str) -> Result<bool> {
+        Ok(self.folders.find(folder)?.is_some())
+    }
+
+    fn put_aside(&self, doc: &Doc, _: &str) -> Result<Aside> {
+        let (folder, _) = doc.place();
+        let gone = || Error::io("open", self.folders.state.path(), io::ErrorKind::NotFound);
+        let folder = self.folders.find(&folder)?.ok_or_else(gone)?;
+        let name = quarantine::put(&self.folders.state, &folder, &doc.name(), self.now.get())?;
+        self.note_written(format!("quarantine/{name}"));
+        Ok(Aside::Moved(name))
+    }
+
+    fn modified(&self, path: &str) -> i64 {
+        self.folders.modified(path)
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        self.folders.is_folder(path)
     }
 }
 
@@ -313,16 +276,4 @@ impl Store {
 /// document's name, the exchange has brought it here.
 fn sweep(state: &Dir) -> Result<()> {
     state.remove(NEW).or_else(|_| state.remove_empty(NEW))
-}
-
-/// A document from a later version of the format: `version` above the one we know, `hooks_version`
-/// above 3.0.
-pub fn is_newer(bytes: &[u8], known: u64) -> bool {
-    if memchr::memmem::find(bytes, b"version\"").is_none() {
-        return false;
-    }
-    let Ok(document) = Object::parse(bytes) else { return false };
-    let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
-    document.float("version").is_some_and(|version| version > known as f64)
-        || hooks.is_some_and(|version| version > 3.0)
 }

@@ -7,6 +7,8 @@ use crate::store::dir::Dir;
 use crate::time::{self, Time};
 
 pub const ROOM: &str = "recorded";
+/// The same below `.claude`.
+pub const FOLDER: &str = "state/recorded";
 const FILES: usize = 200;
 
 /// Keeps a payload. Needs no lock: every file has a name of its own, in order of time.

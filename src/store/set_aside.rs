@@ -12,32 +12,32 @@ const KEPT: usize = 5;
 
 impl Store {
     /// Copies documents away, then moves folders away. Both are named below `.claude/state`.
-    pub fn set_aside(&mut self, copy: &[&str], take: &[&str]) -> Result<PathBuf> {
-        let room = self.state.make(ROOM)?;
-        let name = time::stamp(self.now);
+    pub fn set_aside(&self, copy: &[&str], take: &[&str]) -> Result<PathBuf> {
+        let state = &self.folders.state;
+        let room = state.make(ROOM)?;
+        let name = time::stamp(self.now.get());
         let to = room.make(&name)?;
         for path in copy {
-            copy_path(&self.state, path, &to)?;
+            copy_path(state, path, &to)?;
         }
         // The records of live sessions go first: what is left without them is nobody's.
         let mut take = take.to_vec();
         take.sort_by_key(|entry| *entry != "session");
         for entry in take {
-            if self.state.exists(entry)? {
-                self.state.rename(entry, &to, entry)?;
+            if state.exists(entry)? {
+                state.rename(entry, &to, entry)?;
             }
         }
         // The folders that we held open are elsewhere now.
-        self.rooms.clear();
-        self.loaded.clear();
+        self.folders.forget("");
         thin_out(&room)?;
         Ok(to.path().to_owned())
     }
 
     /// Copies a document away that is in `.claude` itself.
     pub fn keep_beside(&self, name: &str) -> Result<()> {
-        let room = self.state.make(ROOM)?;
-        self.claude.copy_item(name, &room.make(&time::stamp(self.now))?)?;
+        let room = self.folders.state.make(ROOM)?;
+        self.folders.claude.copy_item(name, &room.make(&time::stamp(self.now.get()))?)?;
         thin_out(&room)
     }
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::facts::git::Git;
 #[cfg(test)]
 use crate::schema::fields;
+use crate::state::Row;
 use crate::store::dir::Dir;
 
 const ROOM: &str = "spool";
@@ -77,3 +78,12 @@ pub fn waiting(state: &Dir, now: i64) -> Result<Option<(Dir, Vec<String>)>> {
 pub fn close(state: &Dir) -> Result<()> {
     state.remove_empty(ROOM)
 }
+
+pub const ROW: Row = Row {
+    name: "spool",
+    path: "state/spool/{time}-{pid}.json",
+    schema: "spool",
+    title: "Waiting event",
+    about: "an event that waits for the lock",
+    ..Row::EPHEMERAL
+};

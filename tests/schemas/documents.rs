@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hookkeeper::inspect::place::{self, Place};
 use hookkeeper::schema::named;
+use hookkeeper::validate::place::{Place, place_of};
 use serde_json::{Value, json};
 
 use crate::support::{Scratch, recorded_payloads, tree};
@@ -57,7 +57,7 @@ pub fn seeds() -> Vec<Document> {
         folders.iter().flat_map(|dir| fs::read_dir(dir).unwrap()).map(|file| file.unwrap().path());
     let read = |path: PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let schema = named(name.split('.').next().unwrap()).unwrap().name;
+        let schema = named(name.split('.').next().unwrap()).unwrap().schema;
         Document { schema, value: seed(&name), from: name }
     };
     files.map(read).collect()
@@ -124,24 +124,16 @@ fn wired() -> Vec<Document> {
 
 /// The documents in a file, by its path below `.claude`.
 fn documents(from: &str, path: &str, bytes: &[u8]) -> Vec<Document> {
-    let place = match path.strip_prefix("state/") {
-        Some(path) => place::of(path),
-        None if path == "hookkeeper.json" => Place::Document("settings"),
-        None if path.starts_with("iterative/") && path.ends_with("/state.json") => {
-            Place::Document("iterative")
-        }
-        None => place::beside(path),
-    };
     let document = |schema, bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let value = serde_json::from_slice(bytes).unwrap_or(Value::String(text));
         Document { schema, from: from.to_owned(), value }
     };
-    match place {
-        Place::Document(schema) => vec![document(schema, bytes)],
-        Place::Lines(schema) => {
+    match place_of(path) {
+        Place::Document(declared, _) => vec![document(declared.row.schema, bytes)],
+        Place::Lines(declared, _) => {
             let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-            lines.map(|line| document(schema, line)).collect()
+            lines.map(|line| document(declared.row.schema, line)).collect()
         }
         _ => Vec::new(),
     }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use documents::{distinct, of_cases, of_recorded, seed, seeds};
 use hookkeeper::schema::checker::Checker;
-use hookkeeper::schema::{ALL, named};
+use hookkeeper::schema::{self, named};
 use mutations::mutations;
 use serde_json::{Value, json};
 
@@ -103,11 +103,11 @@ fn documents_of_recorded_sessions_fit() {
 
 #[test]
 fn both_checkers_agree() {
-    let validators: BTreeMap<&str, jsonschema::Validator> = ALL
+    let validators: BTreeMap<&str, jsonschema::Validator> = schema::all()
         .iter()
-        .map(|schema| {
-            let text = serde_json::from_str(schema.text).unwrap();
-            (schema.name, jsonschema::draft202012::new(&text).unwrap())
+        .map(|row| {
+            let text = serde_json::from_str(&schema::text(row.schema)).unwrap();
+            (row.schema, jsonschema::draft202012::new(&text).unwrap())
         })
         .collect();
     let mut compared = BTreeMap::new();
@@ -118,30 +118,31 @@ fn both_checkers_agree() {
         let (good, bad) = compared.entry(schema).or_insert((0, 0));
         *if theirs { good } else { bad } += 1;
     };
-    for schema in &ALL {
-        let documents = distinct(schema.name);
+    for row in schema::all() {
+        let documents = distinct(row.schema);
         for document in &documents {
-            agree(schema.name, &document.value, &document.from);
+            agree(row.schema, &document.value, &document.from);
         }
         for document in documents.iter().take(4) {
             for (what, mutated) in mutations(&document.value) {
-                agree(schema.name, &mutated, &format!("{} {what}", document.from));
+                agree(row.schema, &mutated, &format!("{} {what}", document.from));
             }
         }
     }
-    for schema in &ALL {
-        let (good, bad) = compared.get(schema.name).copied().unwrap_or_default();
-        assert!(good > 20 && bad > 20, "{}: {good} good and {bad} bad documents", schema.name);
+    for row in schema::all() {
+        let (good, bad) = compared.get(row.schema).copied().unwrap_or_default();
+        assert!(good > 20 && bad > 20, "{}: {good} good and {bad} bad documents", row.schema);
     }
 }
 
 #[test]
 fn all_schemas_load_and_unknown_keywords_are_refused() {
-    for schema in &ALL {
-        assert!(Checker::load(schema.text).is_ok(), "{}", schema.name);
-        let value: Value = serde_json::from_str(schema.text).unwrap();
-        assert!(jsonschema::draft202012::meta::is_valid(&value), "{}", schema.name);
-        assert_eq!(value["$id"], format!("{}.schema.json", schema.name));
+    for row in schema::all() {
+        let text = schema::text(row.schema);
+        assert!(Checker::load(&text).is_ok(), "{}", row.schema);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert!(jsonschema::draft202012::meta::is_valid(&value), "{}", row.schema);
+        assert_eq!(value["$id"], format!("{}.schema.json", row.schema));
         assert!(value["title"].is_string() && value["description"].is_string());
     }
     for (schema, why) in [
@@ -166,7 +167,7 @@ fn all_schemas_load_and_unknown_keywords_are_refused() {
 #[test]
 fn faults_say_where_and_what() {
     let faults = |schema: &str, value: Value| -> Vec<String> {
-        let faults = checker(named(schema).unwrap().name).check(&value);
+        let faults = checker(named(schema).unwrap().schema).check(&value);
         faults.iter().map(|fault| format!("{}: {}", fault.pointer, fault.message)).collect()
     };
     let mut active: Value = seed("active.json");
@@ -210,6 +211,9 @@ fn faults_say_where_and_what() {
 fn checker(schema: &'static str) -> &'static Checker {
     use std::sync::OnceLock;
     static CHECKERS: OnceLock<BTreeMap<&'static str, Checker>> = OnceLock::new();
-    let load = || ALL.iter().map(|s| (s.name, Checker::load(s.text).unwrap())).collect();
+    let load = || {
+        let rows = schema::all().into_iter().map(|row| row.schema);
+        rows.map(|name| (name, Checker::load(&schema::text(name)).unwrap())).collect()
+    };
     &CHECKERS.get_or_init(load)[schema]
 }

@@ -4,16 +4,18 @@
 //! it. So the log is enough to make the state again, and a kill between the two writes is healed by
 //! whoever opens the book next.
 
+use std::fmt;
+
 use super::differences::differences;
 use super::lifecycle::Status;
 use super::needs::{circle, in_order};
 use super::progress::{Entry, Log, TASK};
 use super::rebuild::{allowed, apply, fold};
-use super::{Task, plan, planned};
+use super::{Part, Task, TaskText, plan, planned};
 use crate::books::clip;
 use crate::id::TaskSlug;
-use crate::plan::{Change, Plan};
-use crate::store::layout::{Doc, Part};
+use crate::plan::Plan;
+use crate::state::{Document, State};
 use crate::time::{self, Time};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +33,36 @@ pub struct Book {
     pub now: Time,
 }
 
+/// Why the documents of a task cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BookProblem {
+    /// The state has a mode that there is not.
+    Mode(String),
+    /// The log is missing, or no text.
+    Log(String),
+    /// The log has something in it that is no entry.
+    Entry(String),
+}
+
+impl BookProblem {
+    /// Whether it is the log's fault.
+    pub fn is_log(&self) -> bool {
+        matches!(self, Self::Log(_) | Self::Entry(_))
+    }
+}
+
+impl fmt::Display for BookProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mode(mode) => {
+                write!(f, "its mode is `{mode}`, neither development nor knowledge")
+            }
+            Self::Log(why) => write!(f, "progress.md {why}"),
+            Self::Entry(why) => write!(f, "progress.md: {why}"),
+        }
+    }
+}
+
 impl Book {
     /// Opens a task. An error says why it cannot be used.
     pub fn open(
@@ -39,14 +71,13 @@ impl Book {
         progress: Option<&str>,
         plan: Option<String>,
         now: Time,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BookProblem> {
         if !state.is_known() {
-            let mode = clip(&state.mode, 40);
-            return Err(format!("its mode is `{mode}`, neither development nor knowledge"));
+            return Err(BookProblem::Mode(clip(&state.mode, 40)));
         }
         let log = match progress {
-            None => return Err("progress.md is missing".into()),
-            Some(text) => Log::parse(text).map_err(|why| format!("progress.md: {why}"))?,
+            None => return Err(BookProblem::Log("is missing".into())),
+            Some(text) => Log::parse(text).map_err(BookProblem::Entry)?,
         };
         let known = learn(&state, plan.as_deref());
         let mut book = Self { before: state, ..Self::with(slug, known, log, plan, now) };
@@ -131,42 +162,38 @@ impl Book {
         steps.any(|step| step.to == Status::Confirming && step.from != step.to)
     }
 
-    /// Whether one of the documents must stay as it is that nothing can go on without. The plan is
-    /// none of them.
-    pub fn is_frozen(slug: &TaskSlug, frozen: &[Doc]) -> bool {
-        let is = |part| frozen.contains(&Doc::Iterative(slug.clone(), part));
-        is(Part::State) || is(Part::Progress)
-    }
-
     pub fn is_changed(&self) -> bool {
         !self.new.is_empty() || self.state != self.before
     }
 
+    /// Where the state is, from the project.
+    pub fn state_path(&self) -> String {
+        Task::doc(&self.slug).path()
+    }
+
+    /// Where a text of the task is, from the project.
     pub fn file(&self, part: Part) -> String {
-        Doc::Iterative(self.slug.clone(), part).path()
+        part.doc(&self.slug).path()
     }
 
-    fn doc(&self, part: Part) -> Doc {
-        Doc::Iterative(self.slug.clone(), part)
-    }
-
-    /// The document that says what the units are about.
-    pub fn plan_doc(&self) -> Doc {
-        self.doc(if self.state.is_knowledge() { Part::Plan } else { Part::Tasks })
+    /// The text that says what the units are about.
+    pub fn plan_part(&self) -> Part {
+        if self.state.is_knowledge() { Part::Plan } else { Part::Tasks }
     }
 
     /// What has to be written: the log first, because the state follows from it.
-    pub fn write(&self, plan: &mut Plan) {
+    pub fn write(&self, plan: &mut Plan, state: &State) {
+        let text_of = |part| state.read::<TaskText>(&(self.slug.clone(), part));
         let text: String = self.new.iter().map(Entry::markdown).collect();
         if !text.is_empty() {
-            plan.changes.push(Change::Append(self.doc(Part::Progress), text));
+            plan.append(&text_of(Part::Progress), text);
         }
-        plan.put(self.doc(Part::State), &self.state);
+        plan.put(&state.read::<Task>(&self.slug), &self.state);
         let text = match &self.plan {
             Some(text) => plan::update(text, &self.state),
             None => plan::render(&self.state),
         };
-        plan.put_text(self.plan_doc(), &text);
+        plan.put(&text_of(self.plan_part()), &TaskText(text));
     }
 }
 

@@ -4,21 +4,17 @@ use anyhow::{Context as _, bail};
 
 use crate::Outcome;
 use crate::books::agent_book::AgentBook;
+use crate::books::live::Live;
 use crate::cli::{Project, one_of, said_json};
-use crate::gather;
 use crate::id::BranchKey;
-use crate::plan::Change;
-use crate::snapshot::Snapshot;
-use crate::store::layout::Doc;
+use crate::plan::Plan;
 use crate::time;
 
 pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let books = project.view()?.map(|view| view.agent_books()).unwrap_or_default();
     let now = time::spell(project.process.now());
-    let (entry, folder) = project.change(|store| {
-        let mut snapshot = Snapshot::default();
-        gather::copies(&mut snapshot, store)?;
-        let mut running = snapshot.lives.values().flat_map(|live| &live.agents);
+    let (entry, folder) = project.change(|store, state| {
+        let mut running = state.all::<Live>().flat_map(|live| &live.agents);
         if let Some(agent) = running.find(|agent| agent.id == named) {
             bail!(
                 "agent {named} runs in session {}; /tasks in Claude Code stops it",
@@ -30,11 +26,13 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
         let id = one_of(named, &ids, "agent that was left behind", "")?;
         let folder = books.iter().find(|(_, book)| open(book).contains(&id));
         let folder = folder.map(|(folder, _)| folder.clone()).context("it is gone")?;
-        let doc = Doc::BranchAgents(BranchKey::known(&folder).context("it is gone")?);
-        let mut book = store.load(&doc, AgentBook::parse)?.unwrap_or_default();
+        let read = state.read::<AgentBook>(&BranchKey::known(&folder).context("it is gone")?);
+        let mut book = read.value.cloned().unwrap_or_default();
         book.lose(&id, &now, "closed by a person");
         let entry = book.find(&id).context("it is gone")?;
-        store.commit(&[Change::Put(doc, book.to_bytes())])?;
+        let mut plan = Plan::default();
+        plan.put(&read, &book);
+        store.commit(&plan.changes, state)?;
         Ok((entry, folder))
     })?;
     if as_json {

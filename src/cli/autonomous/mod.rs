@@ -119,7 +119,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         What::Adopt => change(project, Order::LoopFirst, |here| {
             here.running(None)?;
-            let id = the_session(session, &here.snapshot)?;
+            let id = the_session(session, here.around)?;
             here.must_be_free(&id)?;
             let state = here.running(None)?;
             let before = state.session_id.replace(id.clone()).filter(|before| *before != id);

@@ -6,6 +6,7 @@ use super::change::read;
 use crate::Outcome;
 use crate::books::autonomous::{Autonomous, Receipt};
 use crate::books::clip;
+use crate::books::metrics::Metrics;
 use crate::books::watched::Watched;
 use crate::cli::Project;
 use crate::cli::checkout;
@@ -15,7 +16,6 @@ use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::receipts::{self, Present};
 use crate::loops::autonomous::words;
 use crate::process::git::Git;
-use crate::store::layout::Doc;
 
 /// A phase and how it stands.
 struct Standing {
@@ -127,7 +127,7 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standi
 }
 
 fn memory(project: &Project, state: &Autonomous) -> anyhow::Result<Option<Watched>> {
-    let seen: Option<Watched> = project.document(&Doc::Watched.name())?;
+    let seen: Option<Watched> = project.document()?;
     Ok(seen.filter(|seen| seen.is_of(state)))
 }
 
@@ -163,6 +163,6 @@ fn spent(project: &Project, state: &Autonomous) -> anyhow::Result<Option<f64>> {
     let now = live
         .and_then(|live| live.transcript_path)
         .and_then(|path| transcript::cost(path.as_ref()).usd);
-    let ended = || view.metrics()?.find(owner)?.cost_usd;
+    let ended = || view.get::<Metrics>()?.find(owner)?.cost_usd;
     Ok(now.or_else(ended))
 }

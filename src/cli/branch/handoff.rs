@@ -9,9 +9,9 @@ use crate::books::branch::BranchState;
 use crate::books::clip;
 use crate::books::handoff::{Kind, Words, markdown, status};
 use crate::cli::{Project, said_json};
-use crate::gather;
+use crate::facts::git;
 use crate::plan::Plan;
-use crate::store::layout::Doc;
+use crate::store::branches::find_key;
 
 const LONGEST_TITLE: usize = 200;
 const LONGEST_NOTE: usize = 10_000;
@@ -68,15 +68,16 @@ pub fn run(
     let now = project.process.now();
     let text = project.redactor()?.text(&markdown(kind, &branch.standing, &words, now));
     let stem = format!("{}-{}", kind.name(), now.format("%Y-%m-%d"));
-    let (file, count) = project.change(|store| {
-        let key = store.branch_key(&name, &root)?;
-        let doc = Doc::Branch(key.clone());
-        let before: Option<BranchState> = store.load(&doc, gather::json)?;
-        if store.frozen.contains(&doc) {
-            bail!("{} cannot be changed: it cannot be read, or is of a newer version", doc.path());
+    let (file, count) = project.change(|store, around| {
+        let key = find_key(store, &name, |owner| git::has_branch(&root, owner))?;
+        let read = around.read::<BranchState>(&key);
+        around.check()?;
+        if read.is_frozen() {
+            let path = read.doc().path();
+            bail!("{path} cannot be changed: it cannot be read, or is of a newer version");
         }
         let (file, files) = store.put_handoff(&key, &stem, &text)?;
-        let mut state = before.unwrap_or_default();
+        let mut state = read.value.cloned().unwrap_or_default();
         state.branch.clone_from(&name);
         let handoff = state.handoff.get_or_insert_default();
         // One whose count was lost with its process is counted now.
@@ -84,8 +85,8 @@ pub fn run(
         handoff.last = Some(file.clone());
         let count = handoff.count;
         let mut plan = Plan::default();
-        plan.put(doc, &state);
-        store.commit(&plan.changes)?;
+        plan.put(&read, &state);
+        store.commit(&plan.changes, around)?;
         Ok((file, count))
     })?;
     let status = status(kind, &branch.standing);

@@ -112,12 +112,11 @@ fn step(
             })
         }
         Step::Status => {
-            let here = look(project, named, session.as_deref())?;
-            Ok((status(&here)?, here.state))
+            look(project, named, session.as_deref(), |here| Ok((status(&here)?, here.state)))
         }
         Step::Adopt => change(project, named, session.as_deref(), |here| {
             here.must_run()?;
-            let id = the_session(session.clone(), &here.snapshot)?;
+            let id = the_session(session.clone(), here.around)?;
             here.refuse_a_second(&id)?;
             here.the_loop()?.session_id = Some(id.clone());
             Ok(Outcome::said(format!("{}: now driven by session {id}", here.driven()?.title())))

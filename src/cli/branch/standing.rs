@@ -13,15 +13,14 @@ use crate::books::live::Live;
 use crate::books::queue::Queue;
 use crate::books::saved::Todo;
 use crate::books::tracked::Stats;
-use crate::cli::Project;
 use crate::cli::agents::stuck;
+use crate::cli::{Project, read_document};
 use crate::facts::{git, plans, todos};
-use crate::gather::json;
 use crate::hooks::witness::ENDED;
 use crate::id::BranchKey;
 use crate::process::git::Git;
-use crate::store::layout::Doc;
-use crate::store::view::{Read, View};
+use crate::store::branches::handoff_folder;
+use crate::store::view::View;
 use crate::time;
 
 const COMMITS: &str = "--max-count=30";
@@ -57,10 +56,10 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         return Ok(Branch { key, standing, stats, silent, handoffs });
     };
     let key = view.branch_key(name, &root)?;
-    let state = state(&view, &key)?
-        .unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
-    let doc = Doc::BranchAgents(key.clone());
-    let book = good(view.look_beside(&doc.name(), AgentBook::parse), &doc)?.unwrap_or_default();
+    let state: Option<BranchState> = read_document(&view, &key)?;
+    let state =
+        state.unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
+    let book: AgentBook = read_document(&view, &key)?.unwrap_or_default();
     let is_here = name == self::name(project, None)?;
     if !is_here && !view.has_branch_folder(&key) && !is_in_git(&root, name) {
         bail!("git has no branch {name}, and there are no books of one");
@@ -78,18 +77,18 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         plan: plans::find(&root, key.as_str(), &redact),
         todos,
         agents: book.all(),
-        queue: project.document::<Queue>("loop/work_queue.json")?.unwrap_or_default(),
+        queue: project.document::<Queue>()?.unwrap_or_default(),
         errors: match is_here || id.is_some() {
             true => unresolved(project, id.as_deref())?,
             false => Vec::new(),
         },
-        synthesis: project.document("agents/results/synthesis.json")?,
+        synthesis: project.document()?,
         session: id,
         live,
         state,
         commits: Vec::new(),
     };
-    let folder = Doc::handoffs(&key);
+    let folder = handoff_folder(&key);
     let handoffs = handoffs.into_iter().map(|file| format!("{folder}/{file}")).collect();
     Ok(Branch { key, stats: book.stats(), standing, silent, handoffs })
 }
@@ -113,21 +112,6 @@ pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
         ["log", "--no-color", "--no-show-signature", "--format=%h %s", COMMITS, &range, "--"];
     let text = Git::in_dir(&root).answer(&args).ok().flatten().unwrap_or_default();
     text.lines().map(str::to_owned).collect()
-}
-
-/// What a branch's folder has for its state.
-pub fn state(view: &View, key: &BranchKey) -> anyhow::Result<Option<BranchState>> {
-    let doc = Doc::Branch(key.clone());
-    good(view.look_beside(&doc.name(), json), &doc)
-}
-
-/// A document that is there and cannot be read is an error with its name.
-fn good<T>(read: Read<T>, doc: &Doc) -> anyhow::Result<Option<T>> {
-    match read {
-        Read::Good(document) => Ok(Some(document)),
-        Read::None => Ok(None),
-        Read::Bad => bail!("{} cannot be read; `hookkeeper validate` says why", doc.path()),
-    }
 }
 
 /// The session that is meant; else the one whose state was saved, or the only one that lives.
@@ -192,7 +176,7 @@ fn unresolved(
     project: &Project,
     session: Option<&str>,
 ) -> anyhow::Result<Vec<crate::books::errors::Record>> {
-    let errors: Option<Errors> = project.document("errors/classified.json")?;
+    let errors: Option<Errors> = project.document()?;
     let mut open = errors.map(|errors| errors.errors).unwrap_or_default();
     open.retain(|record| {
         matches!(record.status.as_str(), PENDING | ESCALATED)

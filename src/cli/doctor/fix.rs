@@ -8,7 +8,7 @@ use crate::store::survey;
 pub fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
     match fix {
         Fix::Wiring(scope) => install::wire(project, scope),
-        Fix::Spool => project.locked().map(|_| "they are in the books now".into()),
+        Fix::Spool => project.change(|_, _| Ok("they are in the books now".into())),
         Fix::Ignore => {
             survey::hide(&project.root()?, project.process.home().as_deref())?;
             Ok("wrote .claude/state/.gitignore".into())

@@ -9,7 +9,6 @@ use crate::doctor::facts::{Answer, ClientVersion, Facts, Program, Transcripts};
 use crate::doctor::program::{Place, Sought, sought};
 use crate::doctor::settings::{self, Content, SettingsFile};
 use crate::facts::{client, disk, files, hook_runs};
-use crate::inspect;
 use crate::process::child::{self, Input, Run};
 use crate::process::git::Git;
 use crate::process::{Process, is_program};
@@ -17,6 +16,7 @@ use crate::root;
 use crate::store::settings_file::Places;
 use crate::store::survey;
 use crate::store::view::View;
+use crate::validate;
 use crate::wiring::scope::Scope;
 
 /// Nobody's settings are larger.
@@ -188,9 +188,9 @@ fn recorded(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<(Sco
     Scope::ALL.into_iter().filter_map(recorded).collect()
 }
 
-fn documents(root: &Path, home: Option<&Path>) -> inspect::Report {
+fn documents(root: &Path, home: Option<&Path>) -> validate::Report {
     let view = View::open(root, home).ok().flatten();
-    view.and_then(|view| inspect::problems(&view).ok()).unwrap_or_default()
+    view.and_then(|view| validate::problems(&view).ok()).unwrap_or_default()
 }
 
 /// What git has of the books in its index.

@@ -13,10 +13,8 @@ use crate::books::to_bytes;
 use crate::cli::Project;
 use crate::execute::schedule;
 use crate::facts::client;
-use crate::gather;
-use crate::plan::Change;
+use crate::plan::Plan;
 use crate::store::execution::{Folder, Held};
-use crate::store::layout::Doc;
 use crate::time;
 
 /// A process on another machine that was silent for so long is taken for gone, as sessions are.
@@ -121,14 +119,13 @@ impl<'a> Site<'a> {
     ) -> anyhow::Result<()> {
         let root = PathBuf::from(&state.project_path);
         let project = Project { process: self.project.process, named: Some(&root) };
-        project.change(|store| {
-            let before: Option<Executions> = store.load(&Doc::Executions, gather::json)?;
-            let mut known = before.clone().unwrap_or_default();
+        project.change(|store, around| {
+            let read = around.read::<Executions>(&());
+            let mut known = read.value.cloned().unwrap_or_default();
             work(&mut known);
-            if before.as_ref() != Some(&known) {
-                store.commit(&[Change::Put(Doc::Executions, to_bytes(&known))])?;
-            }
-            Ok(())
+            let mut plan = Plan::default();
+            plan.put(&read, &known);
+            Ok(store.commit(&plan.changes, around)?)
         })
     }
 

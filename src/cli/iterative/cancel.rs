@@ -2,18 +2,19 @@
 
 use anyhow::bail;
 
-use super::desk::{Desk, around, rule};
+use super::desk::{Desk, rule};
 use super::driver::note_driver;
 use crate::Outcome;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
+use crate::books::live::Live;
 use crate::cli::acting::must_act_for;
 use crate::id::TaskSlug;
 use crate::loops::Verdict;
 use crate::loops::iterative::{advance, title};
 use crate::plan::Plan;
+use crate::state::State;
 use crate::store::Store;
-use crate::store::layout::{Doc, Part};
 use crate::time;
 
 const WHY: &str = "cancelled by a command";
@@ -45,19 +46,17 @@ pub fn cancel(at: &Desk, named: Option<&str>) -> anyhow::Result<Outcome> {
 /// session drives the task any more.
 fn without_log(
     at: &Desk,
-    store: &mut Store,
+    store: &Store,
     slug: &TaskSlug,
     why: anyhow::Error,
 ) -> anyhow::Result<String> {
-    let doc = Doc::Iterative(slug.clone(), Part::State);
-    // It was only frozen because of the log; what is wrong with itself comes out again.
-    store.frozen.retain(|frozen| *frozen != doc);
-    let state = store.task_state(slug)?.filter(Task::is_known);
-    let state = state.filter(|_| !store.frozen.contains(&doc));
-    let mut snapshot = around(store)?;
+    // It may have been frozen only because of the log; what is wrong with itself comes out again.
+    let around = State::new(store);
+    let read = around.read::<Task>(slug);
+    let state = read.writable().filter(|task| task.is_known()).cloned();
     let mut drivers: Vec<String> = Vec::new();
-    let bound = snapshot.lives.values();
-    let bound = bound.filter(|live| live.loop_task.as_deref() == Some(slug.as_str()));
+    let bound =
+        around.all::<Live>().filter(|live| live.loop_task.as_deref() == Some(slug.as_str()));
     drivers.extend(bound.map(|live| live.session_id.clone()));
     let open = state.filter(Task::is_open);
     drivers.extend(open.as_ref().and_then(|state| state.session_id.clone()));
@@ -75,11 +74,11 @@ fn without_log(
     state.verdict_reason = Some(WHY.to_owned());
     state.updated = time::spell(now);
     if open.is_some() {
-        plan.put(doc, &state);
+        plan.put(&read, &state);
     }
     let book = Book::without_log(slug.clone(), &state, None, now);
-    note_driver(&mut plan, &mut snapshot, &book, false);
-    store.commit(&plan.changes)?;
+    note_driver(&mut plan, &around, &book, false);
+    store.commit(&plan.changes, &around)?;
     let why = why.to_string();
     let why = why.split_once(" was not changed: ").map_or(why.as_str(), |(_, why)| why);
     Ok(format!("Cancelled: task {slug}, but progress.md does not say so. {why}"))

@@ -2,22 +2,23 @@
 
 use anyhow::bail;
 
-use super::desk::{Desk, around, rule};
+use super::desk::{Desk, rule};
 use super::driver::note_driver;
 use crate::Outcome;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::{Entry, NONE};
 use crate::cli::acting::must_act_for;
+use crate::hooks::drive::iterative::{is_frozen, open_book};
 use crate::id::TaskSlug;
 use crate::loops::iterative::title;
 use crate::plan::Plan;
-use crate::snapshot::Snapshot;
+use crate::state::State;
 use crate::store::Store;
 
 pub fn archive(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
     let commits = at.commits(&slug)?;
-    put_away(at, &slug, force, |store, book, snapshot| {
+    put_away(at, &slug, force, |store, book, around| {
         if let Some(mut book) = book {
             book.state.add_commits(commits.unwrap_or_default());
             let mut entry = Entry::of_task("Archived");
@@ -28,9 +29,9 @@ pub fn archive(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
             }
             rule(book.record(entry))?;
             let mut plan = Plan::default();
-            book.write(&mut plan);
-            note_driver(&mut plan, snapshot, &book, false);
-            store.commit(&plan.changes)?;
+            book.write(&mut plan, around);
+            note_driver(&mut plan, around, &book, false);
+            store.commit(&plan.changes, around)?;
         }
         Ok(format!("Archived: {}", store.archive_task(&slug)?))
     })
@@ -38,12 +39,12 @@ pub fn archive(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
 
 pub fn remove(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
-    put_away(at, &slug, force, |store, book, snapshot| {
+    put_away(at, &slug, force, |store, book, around| {
         if let Some(mut book) = book {
             book.state.session_id = None;
             let mut plan = Plan::default();
-            note_driver(&mut plan, snapshot, &book, false);
-            store.commit(&plan.changes)?;
+            note_driver(&mut plan, around, &book, false);
+            store.commit(&plan.changes, around)?;
         }
         store.remove_task(&slug)?;
         Ok(format!("Removed: .claude/iterative/{slug}"))
@@ -55,11 +56,11 @@ fn put_away(
     at: &Desk,
     slug: &TaskSlug,
     force: bool,
-    work: impl FnOnce(&mut Store, Option<Book>, &mut Snapshot) -> anyhow::Result<String>,
+    work: impl FnOnce(&Store, Option<Book>, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
-    at.project.change(|store| {
-        let book = crate::gather::book(store, slug.clone(), at.project.process.now())?;
-        let book = book.filter(|_| !Book::is_frozen(slug, &store.frozen));
+    at.project.change(|store, around| {
+        let book = open_book(slug, around, at.project.process.now());
+        let book = book.filter(|_| !is_frozen(slug, around));
         match &book {
             _ if force => {}
             Some(book) if book.state.is_open() => bail!(
@@ -71,11 +72,10 @@ fn put_away(
                 "the documents of task {slug} cannot be read, so nobody knows whether it is finished; `--force` does it all the same"
             ),
         }
-        let mut snapshot = around(store)?;
         if let Some(book) = book.as_ref().filter(|book| book.state.is_open()) {
             let owner = book.state.session_id.as_deref();
             must_act_for(at.session.as_deref(), owner, || title(book))?;
         }
-        at.answer(work(store, book, &mut snapshot)?, slug, None)
+        at.answer(work(store, book, around)?, slug, None)
     })
 }

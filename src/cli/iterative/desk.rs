@@ -6,20 +6,19 @@ use serde_json::json;
 use super::commits;
 use super::driver::note_driver;
 use crate::Outcome;
-use crate::books::autonomous::Autonomous;
-use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::Log;
+use crate::books::iterative::{Part, Task, TaskText};
 use crate::books::live::Live;
 use crate::cli::acting::must_act_for;
 use crate::cli::{Project, said_json};
-use crate::gather;
+use crate::hooks::drive::iterative::try_open_book;
+use crate::hooks::session_record::is_live;
 use crate::id::TaskSlug;
 use crate::loops::iterative::{prompt, title};
 use crate::plan::Plan;
-use crate::snapshot::Snapshot;
+use crate::state::{Document, State};
 use crate::store::Store;
-use crate::store::layout::{Doc, Part};
 
 pub struct Desk<'a> {
     pub project: &'a Project<'a>,
@@ -32,8 +31,8 @@ pub struct Desk<'a> {
 /// A task under the lock, with the sessions around it.
 pub struct Here<'a> {
     pub book: Book,
-    pub snapshot: Snapshot,
-    pub store: &'a mut Store,
+    pub around: &'a State<'a>,
+    pub store: &'a Store,
     /// A signal was taken: the session that drives the task has had its transition.
     pub signalled: bool,
 }
@@ -41,18 +40,18 @@ pub struct Here<'a> {
 impl Desk<'_> {
     /// What git says that was committed for a task, before the lock is taken.
     pub fn commits(&self, slug: &TaskSlug) -> anyhow::Result<Option<Vec<String>>> {
-        let Some(shelf) = self.shelf()? else { return Ok(None) };
-        let text = |part| Ok::<_, anyhow::Error>(shelf.bytes(slug, part)?.unwrap_or_default());
-        let task = match serde_json::from_slice::<Task>(&text(Part::State)?) {
-            Ok(task) => task,
-            // It may be about to be made anew.
-            Err(_) => {
-                let brief = String::from_utf8_lossy(&text(Part::Brief)?).into_owned();
-                crate::books::iterative::brief::parse(&brief).unwrap_or_default()
-            }
+        let Some(view) = self.project.view()? else { return Ok(None) };
+        let state = view.state();
+        let text = |part| {
+            let text = state.get_by::<TaskText>(&(slug.clone(), part));
+            text.map(|text| text.0.as_str()).unwrap_or_default()
         };
-        let progress = String::from_utf8_lossy(&text(Part::Progress)?).into_owned();
-        let log = Log::parse(&progress).unwrap_or_default();
+        let task = match state.get_by::<Task>(slug) {
+            Some(task) => task.clone(),
+            // It may be about to be made anew.
+            None => crate::books::iterative::brief::parse(text(Part::Brief)).unwrap_or_default(),
+        };
+        let log = Log::parse(text(Part::Progress)).unwrap_or_default();
         Ok(commits::of(&self.root()?, &task, &log))
     }
 
@@ -70,16 +69,15 @@ impl Desk<'_> {
         &self,
         slug: &TaskSlug,
         work: impl FnOnce(&mut Here) -> anyhow::Result<String>,
-        otherwise: impl FnOnce(&mut Store, anyhow::Error) -> anyhow::Result<String>,
+        otherwise: impl FnOnce(&Store, anyhow::Error) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
         let commits = self.commits(slug)?;
-        self.project.change(|store| {
-            let book = match self.open(store, slug)? {
+        self.project.change(|store, around| {
+            let book = match self.open(around, slug) {
                 Ok(book) => book,
                 Err(why) => return self.answer(otherwise(store, why)?, slug, None),
             };
-            let snapshot = around(store)?;
-            let mut here = Here { book, snapshot, store, signalled: false };
+            let mut here = Here { book, around, store, signalled: false };
             here.book.state.add_commits(commits.unwrap_or_default());
             let before = here.book.clone();
             let mut said = match work(&mut here) {
@@ -93,8 +91,8 @@ impl Desk<'_> {
                     return Err(why);
                 }
             };
-            let plan = here.book.plan_doc();
-            if here.store.frozen.contains(&plan) {
+            let plan = here.book.plan_part().doc(slug);
+            if around.frozen(&plan).is_some() {
                 said.push_str(&format!(
                     "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {slug}` makes it anew.",
                     plan.path()
@@ -134,58 +132,44 @@ impl Desk<'_> {
     }
 
     /// A task's book, or why it cannot be used.
-    fn open(
-        &self,
-        store: &mut Store,
-        slug: &TaskSlug,
-    ) -> anyhow::Result<Result<Book, anyhow::Error>> {
-        let book = gather::book(store, slug.clone(), self.project.process.now())?;
-        if let (Some(book), false) = (book, Book::is_frozen(slug, &store.frozen)) {
-            return Ok(Ok(book));
-        }
-        let own =
-            [Part::State, Part::Progress].map(|part| Doc::Iterative(slug.clone(), part).path());
-        let about = |text: &str| own.iter().any(|path| text.contains(path.as_str()));
-        let why = store.remarks.iter().rev().find(|(_, text)| about(text));
-        let why = why.map(|(_, text)| text.trim_start_matches("HookKeeper: ").to_owned());
-        let why = why.unwrap_or_else(|| format!(".claude/iterative/{slug} has no state.json."));
-        let help = match why.contains("progress.md") {
+    fn open(&self, around: &State, slug: &TaskSlug) -> anyhow::Result<Book> {
+        let opened = try_open_book(slug, around, self.project.process.now());
+        let path = Task::doc(slug).path();
+        let frozen = || around.frozen(&Task::doc(slug));
+        let (why, is_log) = match (opened, frozen()) {
+            (Ok(Some(book)), None) => return Ok(book),
+            (Err(problem), _) => (format!("{path} is not used: {problem}."), problem.is_log()),
+            (_, Some(frozen)) => (format!("{path} {frozen}."), false),
+            (Ok(None), None) => (format!(".claude/iterative/{slug} has no state.json."), false),
+        };
+        let help = match is_log {
             true => format!(
                 "`hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is"
             ),
             false => format!("`hookkeeper iterative rebuild {slug}` makes the state anew"),
         };
-        Ok(Err(anyhow::anyhow!("task {slug} was not changed: {why} {help}")))
+        bail!("task {slug} was not changed: {why} {help}")
     }
 
     /// Writes a book down, and tells the sessions whose loop it is or was.
     pub fn write(&self, here: Here) -> anyhow::Result<()> {
-        let Here { book, mut snapshot, store, signalled } = here;
+        let Here { book, around, store, signalled } = here;
         if !book.is_changed() {
             return Ok(());
         }
         let mut plan = Plan::default();
-        book.write(&mut plan);
+        book.write(&mut plan, around);
         self.tell_driver(&book, store);
-        note_driver(&mut plan, &mut snapshot, &book, signalled);
-        store.commit(&plan.changes)?;
+        note_driver(&mut plan, around, &book, signalled);
+        store.commit(&plan.changes, around)?;
         Ok(())
     }
-}
-
-/// Live sessions, and the loops that one of them may drive.
-pub fn around(store: &mut Store) -> anyhow::Result<Snapshot> {
-    let mut snapshot = Snapshot::default();
-    gather::copies(&mut snapshot, store)?;
-    snapshot.queue = store.load(&Doc::Queue, gather::json)?;
-    snapshot.autonomous = store.load(&Doc::Autonomous, Autonomous::parse)?;
-    Ok(snapshot)
 }
 
 impl Here<'_> {
     /// The record of the session that drives the task.
     pub fn driver(&self) -> Option<&Live> {
-        let live = self.snapshot.lives.get(self.book.state.session_id.as_ref()?)?;
+        let live = self.around.get_by::<Live>(self.book.state.session_id.as_ref()?)?;
         (live.loop_task.as_deref() == Some(self.book.slug.as_str())).then_some(live)
     }
 
@@ -194,7 +178,7 @@ impl Here<'_> {
         let owner = self.book.state.session_id.as_deref();
         if let (Some(own), Some(owner)) = (session, owner)
             && own != owner
-            && !self.snapshot.lives.contains_key(owner)
+            && !is_live(owner, self.around)
         {
             let (title, slug) = (title(&self.book), &self.book.slug);
             bail!(

@@ -5,26 +5,26 @@ use anyhow::bail;
 use super::desk::Desk;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
+use crate::books::live::Live;
 use crate::cli::acting::{ended_as, must_be_free};
-use crate::hooks::desk as copies;
 use crate::hooks::drive::Name;
+use crate::hooks::session_record;
 use crate::id::TaskSlug;
 use crate::loops::iterative::title;
 use crate::plan::Plan;
-use crate::snapshot::Snapshot;
+use crate::state::State;
 use crate::store::Store;
-use crate::store::layout::Doc;
 
 impl Desk<'_> {
     /// Its session hears of an end that was reached elsewhere, with the next event that can say so.
-    pub fn tell_driver(&self, book: &Book, store: &mut Store) {
+    pub fn tell_driver(&self, book: &Book, store: &Store) {
         let owner = &book.state.session_id;
         let fresh = book.state.verdict_at.as_ref() == Some(&book.state.updated);
         if let (true, Some(verdict)) =
             (fresh && owner.is_some() && *owner != self.session, &book.state.verdict)
         {
             let text = ended_as(&title(book), verdict, book.state.verdict_reason.as_deref());
-            store.remarks.push((format!("iterative {} {}", book.slug, book.state.updated), text));
+            store.remark(format!("iterative {} {}", book.slug, book.state.updated), text);
         }
     }
 
@@ -32,10 +32,10 @@ impl Desk<'_> {
     pub fn refuse_a_second(
         &self,
         session: &str,
-        snapshot: &Snapshot,
+        around: &State,
         slug: &TaskSlug,
     ) -> anyhow::Result<()> {
-        must_be_free(session, snapshot, Name::Iterative)?;
+        must_be_free(session, around, Name::Iterative)?;
         for other in self.slugs()?.iter().filter(|other| *other != slug) {
             let owner = self.state(other)?.filter(Task::is_open).and_then(|task| task.session_id);
             if owner.as_deref() == Some(session) {
@@ -49,11 +49,12 @@ impl Desk<'_> {
 }
 
 /// The session that drives a task knows it, and one that does not any more forgets it.
-pub fn note_driver(plan: &mut Plan, snapshot: &mut Snapshot, book: &Book, signalled: bool) {
+pub fn note_driver(plan: &mut Plan, around: &State, book: &Book, signalled: bool) {
     let state = &book.state;
     let owner = state.session_id.as_ref().filter(|_| state.is_open());
     let mut changed = false;
-    for live in snapshot.lives.values_mut() {
+    let mut lives: Vec<Live> = around.all::<Live>().cloned().collect();
+    for live in &mut lives {
         let before = live.clone();
         let drives = owner == Some(&live.session_id);
         let had = live.loop_task.as_deref() == Some(book.slug.as_str());
@@ -70,11 +71,11 @@ pub fn note_driver(plan: &mut Plan, snapshot: &mut Snapshot, book: &Book, signal
             live.loop_edits = 0;
         }
         if *live != before {
-            plan.put(Doc::live(&live.session_id), live);
+            plan.put(&around.read::<Live>(&live.session_id), live);
             changed = true;
         }
     }
     if changed {
-        copies::put_copies(plan, snapshot, snapshot.lives.values());
+        session_record::put_copies(plan, lives.iter(), around);
     }
 }

@@ -8,31 +8,28 @@ use super::desk::Desk;
 use crate::books::clip;
 use crate::books::iterative::Task;
 use crate::books::live::Live;
-use crate::id::{FileStem, TaskSlug};
-use crate::store::iterative::Shelf;
-use crate::store::layout::Part;
+use crate::cli::read_document;
+use crate::id::TaskSlug;
+use crate::state::Source;
+use crate::store::iterative::{TASKS, all_tasks};
 
 /// Names in a message.
 const NAMES: usize = 20;
 
 impl Desk<'_> {
-    pub fn shelf(&self) -> anyhow::Result<Option<Shelf>> {
-        let root = self.root()?;
-        Ok(Shelf::open(&root, self.project.process.home().as_deref())?)
-    }
-
     pub fn root(&self) -> anyhow::Result<PathBuf> {
         self.project.root()
     }
 
     pub fn slugs(&self) -> anyhow::Result<Vec<TaskSlug>> {
-        Ok(self.shelf()?.map(|shelf| shelf.slugs()).transpose()?.unwrap_or_default())
+        Ok(self.project.view()?.map(|view| all_tasks(&view)).transpose()?.unwrap_or_default())
     }
 
     /// The state of a task without the lock, if it can be read.
     pub fn state(&self, slug: &TaskSlug) -> anyhow::Result<Option<Task>> {
-        let bytes = self.shelf()?.map(|shelf| shelf.bytes(slug, Part::State)).transpose()?;
-        Ok(bytes.flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+        let Some(view) = self.project.view()? else { return Ok(None) };
+        let state = view.state();
+        Ok(state.get_by::<Task>(slug).cloned())
     }
 
     /// The task that is named; else the session's; else the only one that is open.
@@ -42,9 +39,9 @@ impl Desk<'_> {
 
     /// The same among those that are fit for something.
     pub fn slug_of(&self, named: Option<&str>, fit: fn(&Task) -> bool) -> anyhow::Result<TaskSlug> {
-        let shelf = self.shelf()?;
-        if let (Some(shelf), Some(slug)) = (&shelf, named.and_then(TaskSlug::known))
-            && shelf.has(&slug)?
+        let view = self.project.view()?;
+        if let (Some(view), Some(slug)) = (&view, named.and_then(TaskSlug::known))
+            && view.is_folder(&format!("{TASKS}/{slug}"))
         {
             return Ok(slug);
         }
@@ -75,8 +72,8 @@ impl Desk<'_> {
     /// The task that the session's own record names, whatever became of the task.
     pub fn driven(&self) -> anyhow::Result<Option<TaskSlug>> {
         let Some(id) = &self.session else { return Ok(None) };
-        let record = format!("session/live/{}", FileStem::of(id).json());
-        let live: Option<Live> = self.project.document(&record)?;
+        let Some(view) = self.project.view()? else { return Ok(None) };
+        let live: Option<Live> = read_document(&view, id.as_str())?;
         Ok(live.and_then(|live| live.loop_task).as_deref().and_then(TaskSlug::known))
     }
 }

@@ -5,9 +5,10 @@ use anyhow::{Context as _, bail};
 use super::desk::Desk;
 use crate::Outcome;
 use crate::books::iterative::guardrails::{self, HEAD, Lesson};
+use crate::books::iterative::{Part, Task, TaskText};
 use crate::books::{clip, plural};
-use crate::plan::Change;
-use crate::store::layout::{Doc, Part};
+use crate::plan::Plan;
+use crate::store::iterative::archived_guardrails;
 
 #[derive(clap::Args)]
 pub struct Guardrail {
@@ -32,16 +33,16 @@ pub struct Guardrail {
 pub fn run(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
     let redact = at.project.redactor()?;
     let slug = at.slug(Some(&options.slug))?;
-    let (book_part, doc) = (Part::Guardrails, Doc::Iterative(slug.clone(), Part::Guardrails));
-    at.project.change(|store| {
-        let now = store.task_text(&slug, book_part)?;
-        if store.frozen.contains(&doc) {
-            bail!("{} was not changed: it is no text", doc.path());
+    at.project.change(|store, around| {
+        let read = around.read::<TaskText>(&(slug.clone(), Part::Guardrails));
+        let now = read.value.map(|text| text.0.as_str());
+        if read.is_frozen() {
+            bail!("{} was not changed: it is no text", read.doc().path());
         }
         let mut new = String::new();
         let said = if let Some(from) = &options.from {
-            let known = guardrails::parse(now.as_deref().unwrap_or_default());
-            let archived = store.archived_guardrails()?;
+            let known = guardrails::parse(now.unwrap_or_default());
+            let archived = archived_guardrails(store)?;
             let found = archived.iter().find(|(name, _)| name == from);
             let (_, text) = found.with_context(|| {
                 let names: Vec<&str> = archived.iter().map(|(name, _)| name.as_str()).collect();
@@ -61,7 +62,7 @@ pub fn run(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
             let text = |text: &Option<String>| {
                 clip(&redact.text(text.as_deref().unwrap_or_default()), 500)
             };
-            let state = store.task_state(&slug)?.unwrap_or_default();
+            let state = around.get_by::<Task>(&slug).cloned().unwrap_or_default();
             let learned = match state.current() {
                 Some(id) => format!("{id} iteration {}", state.current_iteration),
                 None => format!("phase {}", state.phase),
@@ -80,13 +81,15 @@ pub fn run(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
                 learned: &learned,
             };
             new = lesson.markdown();
-            format!("Noted in {}: {name}.", doc.path())
+            format!("Noted in {}: {name}.", read.doc().path())
         };
         if now.is_none() {
             new.insert_str(0, HEAD);
         }
         if !new.is_empty() {
-            store.commit(&[Change::Append(doc.clone(), new)])?;
+            let mut plan = Plan::default();
+            plan.append(&read, new);
+            store.commit(&plan.changes, around)?;
         }
         at.answer(said, &slug, None)
     })

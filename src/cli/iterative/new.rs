@@ -2,14 +2,14 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::desk::{Desk, Here, around, rule};
+use super::desk::{Desk, Here, rule};
 use super::unit::{self, one_line};
 use crate::Outcome;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::brief::{self, Brief};
 use crate::books::iterative::guardrails;
 use crate::books::iterative::progress::{self, CREATED, Entry, Log};
-use crate::books::iterative::{DEVELOPMENT, KNOWLEDGE, Task, context};
+use crate::books::iterative::{DEVELOPMENT, KNOWLEDGE, Part, Task, TaskText, context};
 use crate::books::{clip, plural};
 use crate::cli::acting::driver;
 use crate::facts::git;
@@ -17,7 +17,7 @@ use crate::id::TaskSlug;
 use crate::loops::iterative::advance::go_on;
 use crate::plan::Plan;
 use crate::store::Store;
-use crate::store::layout::{Doc, Part};
+use crate::store::iterative::archived_guardrails;
 use crate::time;
 
 const DOMAINS: [&str; 7] =
@@ -84,16 +84,18 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
     };
     unit::put(&mut task, &new.unit, &redact)?;
     let base = git::read(&at.root()?).commit;
-    at.project.change(|store| {
+    at.project.change(|store, around| {
         let folder = format!(".claude/iterative/{slug}");
         ensure!(!store.has_task(&slug)?, "{folder} is there already; choose another name");
-        let snapshot = around(store)?;
         if let Some(id) = &at.session {
-            at.refuse_a_second(id, &snapshot, &slug)?;
+            at.refuse_a_second(id, around, &slug)?;
         }
         let (lessons, offer) = inherited(store, &new.guardrails_from)?;
         let mut plan = Plan::default();
-        let mut text = |part, text: &str| plan.put_text(Doc::Iterative(slug.clone(), part), text);
+        let mut text = |part, text: &str| {
+            let read = around.read::<TaskText>(&(slug.clone(), part));
+            plan.put(&read, &TaskText(text.to_owned()));
+        };
         text(Part::Brief, &brief::render(&task, &brief));
         text(Part::Context, &context::render(&task, &brief));
         text(Part::Guardrails, &format!("{}{lessons}", guardrails::HEAD));
@@ -101,12 +103,12 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
         let mut book = Book::with(slug.clone(), task, Log::default(), None, now);
         rule(book.record(created(&book.state, at.session.as_deref(), base)))?;
         rule(go_on(&mut book))?;
-        store.commit(&plan.changes)?;
+        store.commit(&plan.changes, around)?;
         if knowledge {
             store.make_task_folder(&slug, "sources")?;
             store.make_task_folder(&slug, "outputs")?;
         }
-        let here = Here { book, snapshot, store, signalled: false };
+        let here = Here { book, around, store, signalled: false };
         let owner = driver(at.session.as_deref());
         let units = plural(here.book.state.units().iter().count(), "unit");
         let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{}", here.now());
@@ -128,7 +130,7 @@ fn created(task: &Task, session: Option<&str>, base: Option<String>) -> Entry {
 
 /// The lessons that are taken over, and those that could be.
 fn inherited(store: &Store, from: &[String]) -> anyhow::Result<(String, String)> {
-    let archived = store.archived_guardrails()?;
+    let archived = archived_guardrails(store)?;
     let mut lessons: Vec<guardrails::Guardrail> = Vec::new();
     for name in from {
         let found = archived.iter().find(|(archived, _)| archived == name);

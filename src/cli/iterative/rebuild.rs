@@ -2,45 +2,47 @@
 
 use anyhow::bail;
 
-use super::desk::{Desk, Here, around, rule};
+use super::desk::{Desk, Here, rule};
 use crate::Outcome;
 use crate::books::iterative::book::{Book, rebuilt};
 use crate::books::iterative::differences::differences;
 use crate::books::iterative::progress::{HEAD, Log};
 use crate::books::iterative::rebuild::{Sources, rebuild as make};
 use crate::books::iterative::unit::is_id;
-use crate::books::iterative::{Task, brief, planned};
+use crate::books::iterative::{Part, Task, TaskText, brief, planned};
 use crate::id::TaskSlug;
 use crate::loops::iterative::title;
-use crate::plan::Change;
+use crate::plan::Plan;
+use crate::state::State;
 use crate::store::Store;
-use crate::store::layout::{Doc, Part};
 
 pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
     let commits = at.commits(&slug)?;
-    at.project.change(|store| {
-        let old = store.task_state(&slug)?;
-        let state_doc = Doc::Iterative(slug.clone(), Part::State);
-        let broken = old.is_none() && store.frozen.contains(&state_doc);
-        if old.is_some() && store.frozen.contains(&state_doc) {
-            bail!("{} was written by a newer version; it is left alone", state_doc.path());
+    at.project.change(|store, state| {
+        let read = state.read::<Task>(&slug);
+        let old = read.value;
+        let broken = old.is_none() && read.is_frozen();
+        if old.is_some() && read.is_frozen() {
+            bail!("{} was written by a newer version; it is left alone", read.doc().path());
         }
-        let text = store.task_text(&slug, Part::Progress)?;
-        let log = text.as_deref().map(Log::parse);
+        let text_of = |part| state.read::<TaskText>(&(slug.clone(), part));
+        let progress = text_of(Part::Progress);
+        let log = progress.value.map(|text| Log::parse(&text.0));
         if new_log {
-            return begin_log(at, store, &slug, old, log);
+            return begin_log(at, store, &slug, old.cloned(), log);
         }
-        let log = readable(store, &slug, log)?;
-        let brief = store.task_text(&slug, Part::Brief)?;
-        let knowledge = match (&old, &brief) {
+        let log = readable(&slug, log, progress.is_frozen())?;
+        let brief = text_of(Part::Brief).value.map(|text| text.0.as_str());
+        let knowledge = match (old, brief) {
             (Some(old), _) if old.is_known() => old.is_knowledge(),
             (_, Some(brief)) => brief::parse(brief).is_ok_and(|task| task.is_knowledge()),
             _ => false,
         };
         let part = if knowledge { Part::Plan } else { Part::Tasks };
-        let plan = store.task_text(&slug, part)?;
-        let known = old.as_ref().filter(|old| old.is_known());
+        let plan_read = text_of(part);
+        let plan = plan_read.value.map(|text| text.0.clone());
+        let known = old.filter(|old| old.is_known());
         let mut collected = Task {
             commits: known.map(|old| old.commits.clone()).unwrap_or_default(),
             ..Task::default()
@@ -48,48 +50,47 @@ pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> 
         collected.add_commits(commits.unwrap_or_default());
         let sources = Sources {
             slug: slug.as_str(),
-            brief: brief.as_deref(),
+            brief,
             plan: plan.as_deref(),
             log: &log,
             commits: collected.commits,
             old: known,
         };
-        let state =
+        let made =
             make(&sources).map_err(|why| anyhow::anyhow!("task {slug} was not changed: {why}"))?;
-        let garbled = store.frozen.contains(&Doc::Iterative(slug.clone(), part));
-        let mut found = in_plan(&state, plan.as_deref(), garbled);
-        if known == Some(&state) && found.is_empty() {
+        let garbled = plan_read.is_frozen();
+        let mut found = in_plan(&made, plan.as_deref(), garbled);
+        if known == Some(&made) && found.is_empty() {
             return at.answer(format!("Task {slug}: nothing differed."), &slug, None);
         }
-        found.extend(in_state(known, &state, broken, found.is_empty()));
+        found.extend(in_state(known, &made, broken, found.is_empty()));
         let mut aside = Vec::new();
-        aside.extend(if broken { store.set_task_aside(&slug, Part::State)? } else { None });
-        aside.extend(if garbled { store.set_task_aside(&slug, part)? } else { None });
-        let snapshot = around(store)?;
-        let mut book = Book::with(slug.clone(), state, log, plan, at.project.process.now());
+        aside.extend(if broken { store.set_document_aside(read.doc())? } else { None });
+        aside.extend(if garbled { store.set_document_aside(plan_read.doc())? } else { None });
+        // What was put aside is not there any more.
+        let around = &State::new(store);
+        let mut book = Book::with(slug.clone(), made, log, plan, at.project.process.now());
         rule(book.record(rebuilt(&found)))?;
         let mut said = format!("Task {slug}: state.json was made anew.\n");
         said.extend(found.iter().map(|found| format!("- {found}\n")));
         said.extend(aside.iter().map(|aside| format!("The file as it was is now {aside}.\n")));
         said.push_str(&title(&book));
         let after = book.clone();
-        at.write(Here { book, snapshot, store, signalled: false })?;
+        at.write(Here { book, around, store, signalled: false })?;
         at.answer(said, &slug, Some(&after))
     })
 }
 
 /// The log, or why nothing can be made from it.
 fn readable(
-    store: &Store,
     slug: &TaskSlug,
     log: Option<Result<Log, String>>,
+    is_frozen: bool,
 ) -> anyhow::Result<Log> {
     let why = match log {
         Some(Ok(log)) => return Ok(log),
         Some(Err(why)) => why,
-        None if store.frozen.contains(&Doc::Iterative(slug.clone(), Part::Progress)) => {
-            "it is no text".into()
-        }
+        None if is_frozen => "it is no text".into(),
         None => "it is missing".into(),
     };
     bail!(
@@ -130,7 +131,7 @@ fn in_state(known: Option<&Task>, state: &Task, broken: bool, alone: bool) -> Ve
 /// A log that is lost begins anew, with the state as it is. What was there is kept.
 fn begin_log(
     at: &Desk,
-    store: &mut Store,
+    store: &Store,
     slug: &TaskSlug,
     old: Option<Task>,
     log: Option<Result<Log, String>>,
@@ -145,17 +146,19 @@ fn begin_log(
             "task {slug} was not changed: progress.md can be read; `hookkeeper iterative rebuild {slug}` uses it"
         );
     }
-    let aside = store.set_task_aside(slug, Part::Progress)?;
-    let doc = Doc::Iterative(slug.clone(), Part::Progress);
-    store.commit(&[Change::Put(doc, HEAD.as_bytes().to_vec())])?;
-    let snapshot = around(store)?;
-    let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
-    let plan = store.task_text(slug, part)?;
+    let aside = store.set_document_aside(&Part::Progress.doc(slug))?;
+    let around = &State::new(store);
+    let text_of = |part| around.read::<TaskText>(&(slug.clone(), part));
+    let mut begun = Plan::default();
+    begun.put(&text_of(Part::Progress), &TaskText(HEAD.to_owned()));
+    store.commit(&begun.changes, around)?;
+    let plan = text_of(if state.is_knowledge() { Part::Plan } else { Part::Tasks });
+    let plan = plan.value.map(|text| text.0.clone());
     let mut book = Book::without_log(slug.clone(), &state, plan, at.project.process.now());
     rule(book.record(rebuilt(&["progress.md was lost".to_owned()])))?;
     let mut said = format!("Task {slug}: a new progress.md was begun.");
     said.extend(aside.map(|aside| format!(" The file as it was is now {aside}.")));
     let after = book.clone();
-    at.write(Here { book, snapshot, store, signalled: false })?;
+    at.write(Here { book, around, store, signalled: false })?;
     at.answer(said, slug, Some(&after))
 }

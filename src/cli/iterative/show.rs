@@ -8,14 +8,16 @@ use crate::Outcome;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
 use crate::books::iterative::plan::status_line;
-use crate::books::iterative::{Task, Unit};
+use crate::books::iterative::progress::Log;
+use crate::books::iterative::{Part, Task, TaskText, Unit};
 use crate::books::{clip, plural};
 use crate::cli::table::row;
 use crate::cli::{said_json, table};
+use crate::hooks::drive::iterative::try_open_book;
 use crate::id::TaskSlug;
 use crate::loops::iterative::prompt;
-use crate::store::iterative::utf8;
-use crate::store::layout::Part;
+use crate::state::Frozen;
+use crate::store::iterative::TASKS;
 use crate::time;
 
 pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
@@ -27,7 +29,8 @@ pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
             None => broken.push(slug.as_str().to_owned()),
         }
     }
-    let archived = at.shelf()?.map(|shelf| shelf.archived()).transpose()?.unwrap_or_default();
+    let archived = format!("{TASKS}/{}", TaskSlug::ARCHIVE);
+    let archived = at.project.view()?.map(|view| view.names(&archived)).unwrap_or_default();
     if at.json {
         let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
         return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
@@ -79,42 +82,33 @@ pub fn status(at: &Desk, named: Option<&str>) -> anyhow::Result<Outcome> {
 /// A task without the lock, and what is wrong with its log.
 fn read(at: &Desk, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
     let now = at.project.process.now();
-    let shelf = at.shelf()?;
-    let bytes = |part| match &shelf {
-        Some(shelf) => shelf.bytes(slug, part),
-        None => Ok(None),
-    };
-    let state: Task = match bytes(Part::State)?.map(|bytes| serde_json::from_slice(&bytes)) {
-        Some(Ok(task)) => task,
-        None => bail!(
+    let missing = || {
+        anyhow::anyhow!(
             ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {slug}` makes it anew"
-        ),
-        Some(Err(why)) => bail!(
-            ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {slug}` makes it anew"
-        ),
+        )
     };
-    let text = |part| Ok::<_, anyhow::Error>(bytes(part)?.and_then(|bytes| utf8(&bytes).ok()));
-    let plan = text(if state.is_knowledge() { Part::Plan } else { Part::Tasks })?;
-    let progress = bytes(Part::Progress)?;
-    let opened = match progress.as_deref().map(utf8) {
-        Some(Err(_)) => Err("progress.md is no text".to_owned()),
-        progress => {
-            let progress = progress.and_then(Result::ok);
-            Book::open(slug.clone(), state.clone(), progress.as_deref(), plan.clone(), now)
-        }
-    };
-    match opened {
-        Ok(book) => Ok((book, None)),
-        Err(why) if state.is_known() => Ok((
-            Book::with(
-                slug.clone(),
-                state,
-                crate::books::iterative::progress::Log::default(),
-                plan,
-                now,
+    let view = at.project.view()?.ok_or_else(missing)?;
+    let around = view.state();
+    let read = around.read::<Task>(slug);
+    around.check()?;
+    let Some(state) = read.value else {
+        return Err(match read.frozen() {
+            Some(Frozen::Unreadable(why)) => anyhow::anyhow!(
+                ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {slug}` makes it anew"
             ),
-            Some(why),
-        )),
+            Some(why) => anyhow::anyhow!(".claude/iterative/{slug}/state.json {why}"),
+            None => missing(),
+        });
+    };
+    match try_open_book(slug, &around, now) {
+        Ok(Some(book)) => Ok((book, None)),
+        Ok(None) => Err(missing()),
+        Err(why) if state.is_known() => {
+            let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
+            let plan = around.get_by::<TaskText>(&(slug.clone(), part)).map(|text| text.0.clone());
+            let book = Book::with(slug.clone(), state.clone(), Log::default(), plan, now);
+            Ok((book, Some(why.to_string())))
+        }
         Err(why) => bail!(".claude/iterative/{slug}/state.json: {why}"),
     }
 }

@@ -5,14 +5,14 @@ use anyhow::{Context as _, bail};
 use super::desk::{Desk, rule};
 use crate::Outcome;
 use crate::books::clip;
-use crate::books::iterative::PHASES;
 use crate::books::iterative::progress::{Entry, NONE};
+use crate::books::iterative::{PHASES, Part};
 use crate::cli::acting::the_session;
 use crate::hooks::drive::iterative::adopted;
+use crate::hooks::session_record::is_live;
 use crate::loops::iterative::advance::{self, go_on};
 use crate::loops::iterative::signal::Said;
 use crate::loops::iterative::title;
-use crate::store::layout::Part;
 
 const MOST: u64 = 1000;
 
@@ -153,7 +153,7 @@ pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
     at.change(Some(named.as_str()), |here| {
         let slug = here.book.slug.clone();
         let owner = here.book.state.session_id.clone();
-        let ended = owner.as_ref().filter(|id| !here.snapshot.lives.contains_key(*id));
+        let ended = owner.as_ref().filter(|id| !is_live(id, here.around));
         // A task whose session has ended goes on in the one that asks for it.
         let heir = at.session.as_ref().filter(|own| match (&owner, ended) {
             (Some(_), Some(ended)) => ended != *own,
@@ -167,7 +167,7 @@ pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
             bail!("the task {slug} is complete; make a new one");
         }
         if let Some(id) = heir.or(owner.as_ref()) {
-            at.refuse_a_second(id, &here.snapshot, &slug)?;
+            at.refuse_a_second(id, here.around, &slug)?;
         }
         if was.is_some() {
             let mut entry = Entry::of_task("Resumed");
@@ -195,8 +195,8 @@ pub fn resume(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
 pub fn adopt(at: &Desk, slug: Option<&str>) -> anyhow::Result<Outcome> {
     at.change(slug, |here| {
         here.must_run(None)?;
-        let id = the_session(at.session.clone(), &here.snapshot)?;
-        at.refuse_a_second(&id, &here.snapshot, &here.book.slug)?;
+        let id = the_session(at.session.clone(), here.around)?;
+        at.refuse_a_second(&id, here.around, &here.book.slug)?;
         let owner = here.book.state.session_id.clone();
         let is_own = owner.as_ref() == Some(&id);
         if owner.is_some() && !(is_own && here.driver().is_some()) {

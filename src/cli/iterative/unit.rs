@@ -7,12 +7,11 @@ use crate::Outcome;
 use crate::books::iterative::needs::{in_order, wrong};
 use crate::books::iterative::progress::Entry;
 use crate::books::iterative::unit::{ID_RULE, is_id};
-use crate::books::iterative::{Task, Unit, context};
+use crate::books::iterative::{Part, Task, TaskText, Unit, context};
 use crate::books::{clip, plural};
 use crate::facts::secrets::Redactor;
 use crate::loops::iterative::advance::go_on;
-use crate::plan::Change;
-use crate::store::layout::{Doc, Part};
+use crate::plan::Plan;
 
 const LONGEST: usize = 500;
 const MOST: u64 = 1000;
@@ -41,10 +40,12 @@ pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
 /// What a task began with may have been nothing: its context names the units that came since, unless
 /// somebody wrote there.
 fn renew_context(here: &mut Here, task: &Task) -> anyhow::Result<()> {
-    let text = here.store.task_text(&here.book.slug, Part::Context)?;
-    if let Some(new) = text.and_then(|text| context::renew(&text, &here.book.state, task)) {
-        let doc = Doc::Iterative(here.book.slug.clone(), Part::Context);
-        here.store.commit(&[Change::Put(doc, new.into_bytes())])?;
+    let read = here.around.read::<TaskText>(&(here.book.slug.clone(), Part::Context));
+    let text = read.value;
+    if let Some(new) = text.and_then(|text| context::renew(&text.0, &here.book.state, task)) {
+        let mut plan = Plan::default();
+        plan.put(&read, &TaskText(new));
+        here.store.commit(&plan.changes, here.around)?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::books::active::Active;
@@ -19,8 +18,9 @@ use crate::books::metrics::Metrics;
 use crate::books::queue::Queue;
 use crate::books::synthesis::Synthesis;
 use crate::facts::execution::{self, Unfinished};
-use crate::store::iterative::task_of;
-use crate::store::view::{Read, View};
+use crate::state::Doc;
+use crate::store::iterative::all_tasks;
+use crate::store::view::View;
 use crate::time::{self, Time};
 
 pub const EARLIER: usize = 5;
@@ -87,31 +87,26 @@ impl Seen {
 
 impl Books {
     fn read(view: &View) -> Self {
-        let mut unreadable = Vec::new();
-        let mut lives = Vec::new();
-        for name in view.names("session/live") {
-            lives.extend(one::<Live>(view, &format!("session/live/{name}"), &mut unreadable));
-        }
+        let state = view.state();
+        let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
         lives.sort_by(|a, b| a.started.cmp(&b.started));
+        let active = Active::of(lives.iter(), state.get::<Active>());
         Self {
-            active: Active::of(
-                lives.iter(),
-                one(view, "agents/active.json", &mut unreadable).as_ref(),
-            ),
+            active,
             lives,
-            errors: one(view, "errors/classified.json", &mut unreadable).unwrap_or_default(),
-            queue: one(view, "loop/work_queue.json", &mut unreadable),
-            synthesis: one(view, "agents/results/synthesis.json", &mut unreadable),
-            autonomous: view.autonomous(),
+            errors: state.get::<Errors>().cloned().unwrap_or_default(),
+            queue: state.get::<Queue>().cloned(),
+            synthesis: state.get::<Synthesis>().cloned(),
+            unreadable: state.unreadable().iter().map(Doc::name).collect(),
+            autonomous: state.get::<Autonomous>().cloned(),
             branches: view.branches(),
             tasks: open_tasks(view),
             executions: unfinished(view),
-            metrics: view.metrics().unwrap_or_default(),
+            metrics: state.get::<Metrics>().cloned().unwrap_or_default(),
             backups: view.backups(),
-            spooled: view.count("spool"),
-            rejected: view.count("rejected"),
-            quarantined: view.count("quarantine"),
-            unreadable,
+            spooled: view.count("state/spool"),
+            rejected: view.count("state/rejected"),
+            quarantined: view.count("state/quarantine"),
             quiet_after_minutes: view.settings().stuck_after_minutes,
         }
     }
@@ -154,10 +149,10 @@ impl Books {
 }
 
 fn open_tasks(view: &View) -> Vec<(String, Task)> {
-    let states = view.task_states().unwrap_or_default().into_iter();
-    let open = states.filter_map(|(path, bytes)| {
-        let task: Task = serde_json::from_slice(&bytes.ok()??).ok()?;
-        task.is_open().then_some((task_of(&path)?.as_str().to_owned(), task))
+    let state = view.state();
+    let open = all_tasks(view).unwrap_or_default().into_iter().filter_map(|slug| {
+        let task = state.get_by::<Task>(&slug).filter(|task| task.is_open())?;
+        Some((slug.as_str().to_owned(), task.clone()))
     });
     open.collect()
 }
@@ -177,17 +172,6 @@ pub fn is_quiet(agent: &Agent, after_minutes: u64, now: Time) -> bool {
 pub fn is_due(record: &Record, now: Time) -> bool {
     let at = record.next_retry.as_deref().and_then(time::parse);
     record.status == PENDING && at.is_none_or(|at| at <= now)
-}
-
-fn one<T: DeserializeOwned>(view: &View, path: &str, unreadable: &mut Vec<String>) -> Option<T> {
-    match view.look(path) {
-        Read::Good(document) => Some(document),
-        Read::None => None,
-        Read::Bad => {
-            unreadable.push(path.to_owned());
-            None
-        }
-    }
 }
 
 #[cfg(test)]

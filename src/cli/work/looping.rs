@@ -95,9 +95,9 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 bail!("the task is empty");
             }
             let redact = project.redactor()?;
-            change(project, |queue, snapshot| {
+            change(project, |queue, state| {
                 if let Some(id) = &session {
-                    must_be_free(id, snapshot, Name::Queue)?;
+                    must_be_free(id, state, Name::Queue)?;
                 }
                 if queue.is_running() && !reset {
                     bail!(
@@ -141,23 +141,23 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 Say::End(verdict, why) => format!("The loop is {}: {why}.", verdict.name()),
             }))
         }),
-        What::Adopt => change(project, |queue, snapshot| {
+        What::Adopt => change(project, |queue, state| {
             must_run(queue, None)?;
-            let id = the_session(session, snapshot)?;
-            must_be_free(&id, snapshot, Name::Queue)?;
+            let id = the_session(session, state)?;
+            must_be_free(&id, state, Name::Queue)?;
             queue.session_id = Some(id.clone());
             Ok(Outcome::said(format!("{}: now driven by session {id}", title(queue))))
         }),
-        What::Resume { max_iterations } => change(project, |queue, snapshot| {
-            take_over(&mut queue.session_id, session.as_deref(), snapshot);
+        What::Resume { max_iterations } => change(project, |queue, state| {
+            take_over(&mut queue.session_id, session.as_deref(), state);
             must_be_own(queue, session.as_deref())?;
             if let Some(owner) = &queue.session_id {
-                must_be_free(owner, snapshot, Name::Queue)?;
+                must_be_free(owner, state, Name::Queue)?;
             }
             resume(queue, *max_iterations)?;
             // Its time begins anew: what has passed since it ended is not its own.
             queue.started_at = Some(time::spell(now));
-            let absence = absence(queue.session_id.as_deref(), snapshot, "hookkeeper loop adopt");
+            let absence = absence(queue.session_id.as_deref(), state, "hookkeeper loop adopt");
             Ok(Outcome::said(format!("Goes on: {}.{absence}\n{}", title(queue), reason(queue))))
         }),
         What::Cancel => change(project, |queue, _| {

@@ -8,38 +8,33 @@ use anyhow::bail;
 
 use super::Project;
 use super::acting::ended_as;
+use crate::books::live::Live;
 use crate::books::queue::Queue;
-use crate::gather;
-use crate::hooks::{desk, drive};
+use crate::hooks::{drive, session_record};
 use crate::loops::queue::title;
 use crate::plan::Plan;
-use crate::snapshot::Snapshot;
-use crate::store::layout::Doc;
+use crate::state::State;
 
 /// Changes the queue under the lock, with what people read of it and what its session knows of it.
 fn change<T>(
     project: &Project,
-    work: impl FnOnce(&mut Queue, &Snapshot) -> anyhow::Result<T>,
+    work: impl FnOnce(&mut Queue, &State) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    project.change(|store| {
-        let mut snapshot = Snapshot::default();
-        gather::copies(&mut snapshot, store)?;
-        gather::loops(&mut snapshot, store)?;
-        snapshot.loop_state = store.load(&Doc::LoopState, gather::text)?;
-        if store.frozen.contains(&Doc::Queue) {
-            let why = store.remarks.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>();
-            bail!("{}", why.join(" ").trim_start_matches("HookKeeper: "));
+    project.change(|store, state| {
+        let read = state.read::<Queue>(&());
+        if let Some(why) = read.frozen() {
+            bail!("{} {why}.", read.doc().path());
         }
-        let before = snapshot.queue.clone();
+        let before = read.value.cloned();
         let mut queue = before.clone().unwrap_or_default();
-        let done = work(&mut queue, &snapshot)?;
+        let done = work(&mut queue, state)?;
         if before.as_ref() == Some(&queue) {
             return Ok(done);
         }
         let mut plan = Plan::default();
         match queue.status.as_str() {
-            "none" => plan.put(Doc::Queue, &queue),
-            _ => drive::queue::put(&mut plan, &queue, snapshot.loop_state.as_deref()),
+            "none" => plan.put(&read, &queue),
+            _ => drive::queue::put(&mut plan, &queue, state),
         }
         let was = before.and_then(|before| before.verdict);
         let ended = queue.verdict.is_some() && was.is_none();
@@ -48,19 +43,19 @@ fn change<T>(
             // Its session hears of it with the next event that can say so.
             let text = ended_as(&title(&queue), verdict, queue.verdict_reason.as_deref());
             let at = queue.verdict_at.as_deref().unwrap_or_default();
-            store.remarks.push((format!("loop {at}"), text));
+            store.remark(format!("loop {at}"), text);
         }
-        if let (true, Some(live)) = (queue.verdict != was, snapshot.lives.get_mut(&owner)) {
+        let live = state.get_by::<Live>(&owner).filter(|_| queue.verdict != was);
+        if let Some(mut live) = live.cloned() {
             live.loop_verdict.clone_from(&queue.verdict);
-            plan.put(Doc::live(&owner), live);
-            desk::put_copies(&mut plan, &snapshot, snapshot.lives.values());
+            session_record::put_with_copies(&mut plan, &live, state);
         }
-        store.commit(&plan.changes)?;
+        store.commit(&plan.changes, state)?;
         Ok(done)
     })
 }
 
 /// The queue, for reading.
 fn read(project: &Project) -> anyhow::Result<Queue> {
-    Ok(project.document("loop/work_queue.json")?.unwrap_or_default())
+    Ok(project.document()?.unwrap_or_default())
 }

@@ -1,111 +1,109 @@
 //! The autonomous loop. Its file is one that models write too; what we saw last is kept beside the
 //! queue, and holds.
 
-use super::Owner;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::{Owner, Turn};
 use crate::books::autonomous::Autonomous;
 use crate::books::live::Live;
 use crate::books::watched::Watched;
+use crate::context::Context;
 use crate::loops::Verdict;
 use crate::loops::autonomous::phase::Phase;
 use crate::loops::autonomous::{Driven, approve, watch, words};
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::{Document, State};
 use crate::time::Time;
 
-pub fn asks(live: &Live, snapshot: &Snapshot) -> Option<Ask> {
-    owner(snapshot).filter(|owner| owner.is(&live.session_id)).map(|_| Ask::Artifacts)
-}
-
 /// What we saw last of the loop that is in the file.
-fn seen<'a>(snapshot: &'a Snapshot, state: &Autonomous) -> Option<&'a Watched> {
-    snapshot.watched.as_ref().filter(|seen| seen.is_of(state))
+fn seen<'s>(state: &'s State, found: &Autonomous) -> Option<&'s Watched> {
+    state.get::<Watched>().filter(|seen| seen.is_of(found))
 }
 
 /// A loop that we ended stays ended, whatever becomes of its file.
-fn running(snapshot: &Snapshot) -> Option<&Autonomous> {
-    let state = snapshot.autonomous.as_ref().filter(|state| state.is_running())?;
-    let ended = seen(snapshot, state).is_some_and(|seen| seen.verdict.is_some());
-    (!ended && !snapshot.frozen.contains(&Doc::Autonomous)).then_some(state)
+pub fn running<'s>(state: &'s State) -> Option<&'s Autonomous> {
+    let found = state.read::<Autonomous>(&()).writable().filter(|found| found.is_running())?;
+    let ended = seen(state, found).is_some_and(|seen| seen.verdict.is_some());
+    (!ended).then_some(found)
 }
 
 /// A model that writes the file anew forgets whose it is.
-pub fn owner(snapshot: &Snapshot) -> Option<Owner<'_>> {
-    let state = running(snapshot)?;
-    let noted = || seen(snapshot, state)?.session_id.as_ref();
-    Some(Owner::of(state.session_id.as_ref().or_else(noted)))
+pub fn owner<'s>(state: &'s State) -> Option<Owner<'s>> {
+    let found = running(state)?;
+    let noted = || seen(state, found)?.session_id.as_ref();
+    Some(Owner::of(found.session_id.as_ref().or_else(noted)))
 }
 
-pub fn take(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
-    let Some(state) = running(snapshot) else { return };
+pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
+    let Some(found) = running(turn.state) else { return };
     let own = Some(live.session_id.clone());
-    let known = seen(snapshot, state);
-    if state.session_id == own && known.is_some_and(|seen| seen.session_id == own) {
+    let known = seen(turn.state, found);
+    if found.session_id == own && known.is_some_and(|seen| seen.session_id == own) {
         return;
     }
-    let (mut state, mut seen) = (state.clone(), known.cloned().unwrap_or_else(|| watch(state)));
-    (state.session_id, seen.session_id) = (own.clone(), own);
-    plan.put(Doc::Autonomous, &state);
-    plan.put(Doc::Watched, &seen);
+    let (mut found, mut seen) = (found.clone(), known.cloned().unwrap_or_else(|| watch(found)));
+    (found.session_id, seen.session_id) = (own.clone(), own);
+    plan.put(&turn.state.read::<Autonomous>(&()), &found);
+    plan.put(&turn.state.read::<Watched>(&()), &seen);
+}
+
+/// The documents that the loop's receipts name and that exist. A session in a linked worktree has
+/// them there.
+fn artifacts(found: &Autonomous, turn: &Turn) -> BTreeSet<String> {
+    let places = [Some(turn.context.root.clone()), turn.event.text("cwd")];
+    let places: Vec<PathBuf> = places.into_iter().flatten().map(PathBuf::from).collect();
+    turn.context.facts.present(&places, found.documents())
 }
 
 /// The loop as it really is, for a command: what we saw last holds, whatever the file says. With it,
 /// what is wrong with a phase that was moved by hand.
-pub fn hold(snapshot: &Snapshot, state: &Autonomous, now: Time) -> (Driven, Option<String>) {
-    let known = seen(snapshot, state).cloned();
-    let mut driven = Driven::new(state.clone(), known, snapshot.artifacts.clone(), now);
+pub fn hold(
+    state: &State,
+    found: &Autonomous,
+    artifacts: BTreeSet<String>,
+    now: Time,
+) -> (Driven, Option<String>) {
+    let mut driven = Driven::new(found.clone(), seen(state, found).cloned(), artifacts, now);
     let fault = driven.settle();
     (driven, fault)
 }
 
-/// What the sessions know of the loop, after a command has changed it.
-pub fn note(plan: &mut Plan, snapshot: &mut Snapshot, state: &Autonomous, was_running: bool) {
-    let owner = state.session_id.clone().unwrap_or_default();
-    let Some(live) = snapshot.lives.get_mut(&owner) else { return };
-    if was_running != state.is_running() {
-        live.loop_verdict.clone_from(&state.verdict);
-        plan.put(Doc::live(&owner), live);
-    }
-}
-
-pub fn at_stop(
-    plan: &mut Plan,
-    live: &mut Live,
-    snapshot: &Snapshot,
-    stop: &Stop,
-) -> Option<Decision> {
-    if snapshot.frozen.contains(&Doc::Autonomous) {
+pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
+    let read = turn.state.read::<Autonomous>(&());
+    if read.is_frozen() {
         return None;
     }
-    let own = owner(snapshot).is_some_and(|owner| owner.is(&live.session_id));
-    let Some(state) = running(snapshot).filter(|_| own) else {
-        return ended_by_hand(plan, live, snapshot);
+    let own = owner(turn.state).is_some_and(|owner| owner.is(&live.session_id));
+    let Some(found) = running(turn.state).filter(|_| own) else {
+        return ended_by_hand(plan, live, turn.state);
     };
-    let known = seen(snapshot, state).cloned();
-    let mut driven = Driven::new(state.clone(), known, snapshot.artifacts.clone(), stop.now);
+    let known = seen(turn.state, found).cloned();
+    let mut driven = Driven::new(found.clone(), known, artifacts(found, turn), stop.now);
     let decision = decide(&mut driven, stop);
     if !driven.state.is_running() {
         live.loop_verdict.clone_from(&driven.state.verdict);
     }
-    if driven.state != *state {
-        plan.put(Doc::Autonomous, &driven.state);
+    if driven.state != *found {
+        plan.put(&read, &driven.state);
     }
-    plan.put(Doc::Watched, &driven.seen());
+    plan.put(&turn.state.read::<Watched>(&()), &driven.seen());
     Some(decision)
 }
 
 /// A loop that went on at our last look, and is over now without our doing.
-fn ended_by_hand(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) -> Option<Decision> {
-    let known = snapshot.watched.as_ref()?;
+fn ended_by_hand(plan: &mut Plan, live: &mut Live, state: &State) -> Option<Decision> {
+    let read = state.read::<Watched>(&());
+    let known = read.value?;
     let own = known.session_id.as_ref() == Some(&live.session_id);
     if known.verdict.is_some() || !own {
         return None;
     }
-    let state = snapshot.autonomous.as_ref().filter(|state| known.is_of(state));
-    let (said, verdict) = match state {
+    let found = state.get::<Autonomous>().filter(|found| known.is_of(found));
+    let (what, verdict) = match found {
         None => ("is gone", Some(Verdict::Failed)),
-        Some(state) if state.is_running() => ("is another session's now", None),
+        Some(found) if found.is_running() => ("is another session's now", None),
         Some(_) => ("was given a verdict by hand", Some(Verdict::Cancelled)),
     };
     let mut known = known.clone();
@@ -114,14 +112,14 @@ fn ended_by_hand(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) -> Optio
             known.verdict = Some(verdict.name().into());
             live.loop_verdict.clone_from(&known.verdict);
         }
-        None => known.session_id = state.and_then(|state| state.session_id.clone()),
+        None => known.session_id = found.and_then(|found| found.session_id.clone()),
     }
-    plan.put(Doc::Watched, &known);
+    plan.put(&read, &known);
     Some(Decision::Allow {
-        outcome: format!("the autonomous loop {said}"),
+        outcome: format!("the autonomous loop {what}"),
         tell: Some(format!(
-            "HookKeeper: the autonomous loop in {} {said}; it does not go on.",
-            Doc::Autonomous.path()
+            "HookKeeper: the autonomous loop in {} {what}; it does not go on.",
+            Autonomous::doc(&()).path()
         )),
     })
 }
@@ -134,9 +132,9 @@ pub struct Approved {
 }
 
 impl Approved {
-    pub fn put(&self, plan: &mut Plan) {
-        plan.put(Doc::Watched, &self.seen);
-        plan.put(Doc::Autonomous, &self.state);
+    pub fn put(&self, plan: &mut Plan, state: &State) {
+        plan.put(&state.read::<Watched>(&()), &self.seen);
+        plan.put(&state.read::<Autonomous>(&()), &self.state);
     }
 }
 
@@ -145,17 +143,17 @@ impl Approved {
 pub fn hear(
     plan: &mut Plan,
     live: &Live,
-    snapshot: &Snapshot,
+    state: &State,
     prompt: &str,
     took: bool,
     context: &Context,
 ) -> Option<Approved> {
-    let state = running(snapshot)?;
-    let own = owner(snapshot).is_some_and(|owner| owner.is(&live.session_id));
+    let found = running(state)?;
+    let own = owner(state).is_some_and(|owner| owner.is(&live.session_id));
     if !(own || took) || !approves(prompt) {
         return None;
     }
-    let (mut driven, _) = hold(snapshot, state, context.now);
+    let (mut driven, _) = hold(state, found, BTreeSet::new(), context.now);
     if !is_awaiting(&driven.state) {
         return None;
     }

@@ -1,49 +1,119 @@
 //! An iterative task. A session that drives one has noted its folder.
 
-use super::{Owner, count, counted};
-use crate::books::iterative::book::Book;
+use super::{Owner, Turn, count, counted};
+use crate::books::iterative::book::{Book, BookProblem};
 use crate::books::iterative::lifecycle::Status;
 use crate::books::iterative::progress::{Entry, Step};
+use crate::books::iterative::{Part, Task, TaskText};
 use crate::books::live::Live;
+use crate::context::Context;
 use crate::event::Event;
-use crate::hooks::session_start;
+use crate::hooks::{session_record, session_start};
+use crate::id::TaskSlug;
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::loops::iterative::Driven;
 use crate::loops::iterative::advance::confirm_anew;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::{Frozen, State};
+use crate::store::iterative::newest_tasks;
+use crate::time::Time;
 
-pub fn asks(live: &Live) -> Option<Ask> {
-    live.loop_task.as_ref().map(|_| Ask::Iterative)
+/// The system's name in the settings.
+const SYSTEM: &str = "iterative";
+
+/// The task that a session drives, or the open one that concerns it most; of several, the one that
+/// was worked on last.
+pub fn task<'s>(event: &Event, state: &'s State, context: &Context) -> Option<&'s Book> {
+    state.derive(|| find_task(event, state, context)).as_ref()
+}
+
+fn find_task(event: &Event, state: &State, context: &Context) -> Option<Book> {
+    if !context.settings.is_on(SYSTEM) {
+        return None;
+    }
+    let driven = session_record::own(event, state).and_then(|live| live.loop_task.as_deref());
+    if let Some(slug) = driven.and_then(TaskSlug::known) {
+        return open_book(&slug, state, context.now);
+    }
+    let mut found: Vec<(u8, std::cmp::Reverse<String>, TaskSlug)> = Vec::new();
+    for slug in list_tasks(state) {
+        if let Some(task) = state.get_by::<Task>(&slug).filter(|task| task.is_open()) {
+            let rank = rank(task.session_id.as_deref(), event, state, context);
+            found.push((rank, std::cmp::Reverse(task.updated.clone()), slug));
+        }
+    }
+    found.sort();
+    let (.., slug) = found.into_iter().next()?;
+    open_book(&slug, state, context.now)
+}
+
+/// What is wrong with the folder of the tasks is no reason to lose an event.
+fn list_tasks(state: &State) -> Vec<TaskSlug> {
+    newest_tasks(state.source()).unwrap_or_else(|error| {
+        state.remark(SYSTEM.to_owned(), format!("HookKeeper: {error}."));
+        Vec::new()
+    })
+}
+
+/// The documents of a task. `None`: there is none that can be used; who should know is told.
+pub fn open_book(slug: &TaskSlug, state: &State, now: Time) -> Option<Book> {
+    try_open_book(slug, state, now).unwrap_or_else(|problem| {
+        state.freeze(&state.read::<Task>(slug), Frozen::Unusable(problem.to_string()));
+        None
+    })
+}
+
+/// The documents of a task, or why they cannot be used. `None`: it has no state that can be read.
+pub fn try_open_book(
+    slug: &TaskSlug,
+    state: &State,
+    now: Time,
+) -> Result<Option<Book>, BookProblem> {
+    let Some(task) = state.get_by::<Task>(slug).cloned() else { return Ok(None) };
+    let text = |part| state.read::<TaskText>(&(slug.clone(), part));
+    let progress = text(Part::Progress);
+    let plan = text(if task.is_knowledge() { Part::Plan } else { Part::Tasks });
+    let plan = plan.value.map(|plan| plan.0.clone());
+    match progress.value {
+        None if progress.is_frozen() => Err(BookProblem::Log("is no text".to_owned())),
+        progress => {
+            let progress = progress.map(|text| text.0.as_str());
+            Book::open(slug.clone(), task, progress, plan, now).map(Some)
+        }
+    }
+}
+
+/// Whether a document must stay as it is that nothing can go on without. The plan is none of them.
+pub fn is_frozen(slug: &TaskSlug, state: &State) -> bool {
+    state.read::<Task>(slug).is_frozen()
+        || state.read::<TaskText>(&(slug.clone(), Part::Progress)).is_frozen()
 }
 
 /// Of several tasks, the one that concerns a session: its own, the one that it goes on with, one
 /// that nobody drives. The smaller the nearer.
-pub fn rank(owner: Option<&str>, event: &Event, snapshot: &Snapshot) -> u8 {
-    let own = event.session_id.as_str();
-    let known = snapshot.own(event).and_then(|live| live.lineage.as_ref());
+fn rank(owner: Option<&str>, event: &Event, state: &State, context: &Context) -> u8 {
+    let known = session_record::own(event, state).and_then(|live| live.lineage.as_ref());
     let parent = known.map(|lineage| lineage.parent.clone());
-    let parent = parent.or_else(|| session_start::parent(event, snapshot));
+    let parent = parent.or_else(|| session_start::parent(event, state, context));
     match owner {
-        Some(owner) if owner == own => 0,
+        Some(owner) if owner == event.session_id => 0,
         Some(owner) if parent.as_deref() == Some(owner) => 1,
         None => 2,
         Some(_) => 3,
     }
 }
 
-fn running(snapshot: &Snapshot) -> Option<&Book> {
-    let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
-    (!Book::is_frozen(&book.slug, &snapshot.frozen)).then_some(book)
+fn running<'a>(turn: &Turn<'a>) -> Option<&'a Book> {
+    let book = task(turn.event, turn.state, turn.context).filter(|book| book.state.is_open())?;
+    (!is_frozen(&book.slug, turn.state)).then_some(book)
 }
 
-pub fn owner(snapshot: &Snapshot) -> Option<Owner<'_>> {
-    running(snapshot).map(|book| Owner::of(book.state.session_id.as_ref()))
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
+    running(turn).map(|book| Owner::of(book.state.session_id.as_ref()))
 }
 
-pub fn take(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
-    let Some(book) = running(snapshot) else { return };
+pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
+    let Some(book) = running(turn) else { return };
     live.loop_task = Some(book.slug.as_str().to_owned());
     let mut book = book.clone();
     let owner = book.state.session_id.clone();
@@ -54,7 +124,7 @@ pub fn take(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
         moved |= book.record(adopted(&live.session_id)).is_ok();
     }
     if moved {
-        book.write(plan);
+        book.write(plan, turn.state);
     }
 }
 
@@ -64,19 +134,15 @@ pub fn adopted(session_id: &str) -> Entry {
     entry
 }
 
-pub fn at_stop(
-    plan: &mut Plan,
-    live: &mut Live,
-    snapshot: &Snapshot,
-    stop: &Stop,
-) -> Option<Decision> {
+pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
     live.loop_task.as_ref()?;
-    let Some(book) = running(snapshot) else {
-        left_behind(plan, snapshot);
+    let Some(book) = running(turn) else {
+        left_behind(plan, turn);
         // It was ended elsewhere, or is gone; one that cannot be read may come back.
-        let kept = snapshot.iterative.is_none() && snapshot.has(&Ask::Iterative);
-        let frozen = snapshot.frozen.iter().any(|doc| matches!(doc, Doc::Iterative(..)));
-        live.loop_task = live.loop_task.take().filter(|_| kept && frozen);
+        let slug = live.loop_task.as_deref().and_then(TaskSlug::known);
+        let is_lost = task(turn.event, turn.state, turn.context).is_none();
+        let may_come_back = |slug: &TaskSlug| is_lost && is_frozen(slug, turn.state);
+        live.loop_task = live.loop_task.take().filter(|_| slug.as_ref().is_some_and(may_come_back));
         return None;
     };
     let signalled = std::mem::take(&mut live.loop_signalled);
@@ -102,19 +168,18 @@ pub fn at_stop(
         live.loop_verdict.clone_from(&book.state.verdict);
     }
     if book.is_changed() {
-        book.write(plan);
+        book.write(plan, turn.state);
     }
     Some(decision)
 }
 
 /// A task that its log has ended, by a command that was killed before it could say so in the state.
-fn left_behind(plan: &mut Plan, snapshot: &Snapshot) {
-    let book = snapshot.iterative.as_ref();
-    let book = book.filter(|book| !Book::is_frozen(&book.slug, &snapshot.frozen));
-    if let Some(mut book) = book.cloned()
+fn left_behind(plan: &mut Plan, turn: &Turn) {
+    let book = task(turn.event, turn.state, turn.context);
+    if let Some(mut book) = book.filter(|book| !is_frozen(&book.slug, turn.state)).cloned()
         && book.settle_conflicts()
     {
-        book.write(plan);
+        book.write(plan, turn.state);
     }
 }
 

@@ -1,45 +1,33 @@
 //! The loop of the work queue.
 
-use super::{Owner, count, counted};
+use super::{Owner, Turn, count, counted};
 use crate::books::live::Live;
-use crate::books::queue::Queue;
+use crate::books::queue::{LoopStateText, Queue};
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::loops::queue::QueueLoop;
 use crate::loops::render;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
 
-/// What people read of a loop that runs.
-pub fn asks(snapshot: &Snapshot) -> Option<Ask> {
-    snapshot.queue.as_ref().filter(|queue| queue.is_running()).map(|_| Ask::LoopState)
+pub fn running<'s>(state: &'s State) -> Option<&'s Queue> {
+    state.read::<Queue>(&()).writable().filter(|queue| queue.is_running())
 }
 
-fn running(snapshot: &Snapshot) -> Option<&Queue> {
-    let queue = snapshot.queue.as_ref().filter(|queue| queue.is_running())?;
-    (!snapshot.frozen.contains(&Doc::Queue)).then_some(queue)
+pub fn owner<'s>(state: &'s State) -> Option<Owner<'s>> {
+    running(state).map(|queue| Owner::of(queue.session_id.as_ref()))
 }
 
-pub fn owner(snapshot: &Snapshot) -> Option<Owner<'_>> {
-    running(snapshot).map(|queue| Owner::of(queue.session_id.as_ref()))
-}
-
-pub fn take(plan: &mut Plan, live: &mut Live, snapshot: &Snapshot) {
-    let Some(queue) = running(snapshot) else { return };
+pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
+    let Some(queue) = running(turn.state) else { return };
     if queue.session_id.as_ref() != Some(&live.session_id) {
         let mut queue = queue.clone();
         queue.session_id = Some(live.session_id.clone());
-        plan.put(Doc::Queue, &queue);
+        plan.put(&turn.state.read::<Queue>(&()), &queue);
     }
 }
 
-pub fn at_stop(
-    plan: &mut Plan,
-    live: &mut Live,
-    snapshot: &Snapshot,
-    stop: &Stop,
-) -> Option<Decision> {
-    let queue = running(snapshot)?;
+pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
+    let queue = running(turn.state)?;
     if queue.session_id.as_ref() != Some(&live.session_id) {
         return None;
     }
@@ -52,28 +40,24 @@ pub fn at_stop(
         live.loop_verdict.clone_from(&driven.0.verdict);
     }
     if driven.0 != *queue {
-        put(plan, &driven.0, snapshot.loop_state.as_deref());
+        put(plan, &driven.0, turn.state);
     }
     Some(decision)
 }
 
-/// The queue, and what people read of it.
-pub fn put(plan: &mut Plan, queue: &Queue, loop_state: Option<&str>) {
-    plan.put(Doc::Queue, queue);
-    if loop_state.is_none_or(render::is_ours) {
-        plan.put_text(Doc::LoopState, &render::markdown(queue));
+/// The queue, and what people read of its loop.
+pub fn put(plan: &mut Plan, queue: &Queue, state: &State) {
+    plan.put(&state.read::<Queue>(&()), queue);
+    let read = state.read::<LoopStateText>(&());
+    if read.value.is_none_or(|text| render::is_ours(&text.0)) {
+        plan.put(&read, &LoopStateText(render::markdown(queue)));
     }
 }
 
-/// The queue after an event has changed its items; what people read of it, if that was asked for.
-pub fn put_items(plan: &mut Plan, queue: &Queue, snapshot: &Snapshot) {
-    match queue.is_running() && snapshot.has(&Ask::LoopState) {
-        true => put(plan, queue, snapshot.loop_state.as_deref()),
-        false => plan.put(Doc::Queue, queue),
+/// The queue after an event has changed its items; what people read of its loop, if one runs.
+pub fn put_items(plan: &mut Plan, queue: &Queue, state: &State) {
+    match queue.is_running() {
+        true => put(plan, queue, state),
+        false => plan.put(&state.read::<Queue>(&()), queue),
     }
-}
-
-/// What an event that changes items has to see.
-pub fn asks_for_items(snapshot: &Snapshot) -> Vec<Ask> {
-    [Ask::Queue].into_iter().chain(asks(snapshot)).collect()
 }

@@ -3,7 +3,7 @@
 use super::phase::Phase;
 use crate::books::autonomous::{Autonomous, Receipt};
 use crate::books::{clip, clip_block};
-use crate::store::layout::Doc;
+use crate::state::Document;
 
 /// The client gives the model that much.
 const LONGEST: usize = 3900;
@@ -62,7 +62,7 @@ fn sources(state: &Autonomous) -> Vec<String> {
         ("progress", &files.progress_file),
         ("brainstorm", &files.brainstorm_file),
     ];
-    let mut sources = vec![format!("{} (the state)", Doc::Autonomous.path())];
+    let mut sources = vec![format!("{} (the state)", Autonomous::doc(&()).path())];
     sources.extend(
         named
             .into_iter()

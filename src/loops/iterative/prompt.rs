@@ -1,10 +1,9 @@
 //! What the model is told about its unit. It may have just lost its context.
 
-use crate::books::iterative::Unit;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
+use crate::books::iterative::{Part, Unit};
 use crate::books::{clip, plural};
-use crate::store::layout::Part;
 
 const LONGEST: usize = 600;
 const FILES: usize = 12;
@@ -31,8 +30,8 @@ fn work(book: &Book, id: &str, unit: &Unit) -> String {
          <signal>{id}_DONE</signal>. If you cannot go on: <signal>BLOCKED: why</signal>.",
         about(book, id, unit),
         book.file(Part::Context),
-        Part::Guardrails.file(),
-        Part::Progress.file(),
+        Part::Guardrails.file_name(),
+        Part::Progress.file_name(),
     )
 }
 
@@ -62,7 +61,7 @@ fn about(book: &Book, id: &str, unit: &Unit) -> String {
     line("Output", &unit.output);
     line("Model", &unit.model);
     if unit.criteria.is_empty() {
-        let part = if book.state.is_knowledge() { Part::Plan } else { Part::Tasks };
+        let part = book.plan_part();
         line("Criteria", &format!("see {}", book.file(part)));
     }
     out

@@ -5,55 +5,51 @@ use std::path::Path;
 
 use crate::books::executions::{Executions, Known};
 use crate::books::live::Live;
+use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::State;
+
+use super::session_record;
 
 /// In the agent's own record, so that this is looked for only once.
 const TASK: &str = "execute_task";
 
-/// Asks for the executions only where the agent may be at a task that nobody knows of.
-pub fn asks(event: &Event, live: &Live, context: &Context) -> Option<Ask> {
-    let agent = event.agent_id.as_deref().and_then(|id| live.agent(id))?;
-    if agent.extra.contains_key(TASK) {
-        return None;
+/// Whether the agent that an event comes from may be at a task that nobody knows of.
+pub fn may_be_at_one(event: &Event, live: &Live, context: &Context) -> bool {
+    let agent = event.agent_id.as_deref().and_then(|id| live.agent(id));
+    if agent.is_none_or(|agent| agent.extra.contains_key(TASK)) {
+        return false;
     }
-    let elsewhere = event.text("cwd").is_some_and(|cwd| {
+    let is_elsewhere = event.text("cwd").is_some_and(|cwd| {
         cwd.contains("/.worktrees/") || !Path::new(&cwd).starts_with(&context.root)
     });
-    (elsewhere || started(event).is_some()).then_some(Ask::Executions)
+    is_elsewhere || started(event).is_some()
 }
 
 /// Notes the task that an agent is at; which one.
-pub fn note(
-    plan: &mut Plan,
-    event: &Event,
-    live: &mut Live,
-    snapshot: &Snapshot,
-) -> Option<String> {
-    let mut executions = known(snapshot)?;
+pub fn note(plan: &mut Plan, event: &Event, live: &mut Live, state: &State) -> Option<String> {
+    let read = state.read::<Executions>(&());
+    let mut executions = read.writable()?.clone();
     let id = event.agent_id.as_deref()?;
-    let (at, task) = found(event, &executions)?;
+    let (at, task) = find_task(event, &executions)?;
     let session = live.session_id.clone();
     live.agent_mut(id)?.extra.insert(TASK.into(), task.clone().into());
     if executions.executions.get_mut(at)?.see(&task, id, &session) {
-        plan.put(Doc::Executions, &executions);
+        plan.put(&read, &executions);
     }
     Some(task)
 }
 
 /// An agent that was at a task has stopped.
-pub fn asks_at_end(event: &Event, snapshot: &Snapshot) -> Option<Ask> {
-    let id = event.agent_id.as_deref()?;
-    let agent = snapshot.own(event)?.agent(id)?;
-    agent.extra.contains_key(TASK).then_some(Ask::Executions)
-}
-
-pub fn end(plan: &mut Plan, event: &Event, snapshot: &Snapshot, context: &Context) {
-    let (Some(mut executions), Some(id)) = (known(snapshot), event.agent_id.as_deref()) else {
+pub fn end(plan: &mut Plan, event: &Event, state: &State, context: &Context) {
+    let Some(id) = event.agent_id.as_deref() else { return };
+    let agent = session_record::own(event, state).and_then(|live| live.agent(id));
+    if agent.is_none_or(|agent| !agent.extra.contains_key(TASK)) {
         return;
-    };
+    }
+    let read = state.read::<Executions>(&());
+    let Some(mut executions) = read.writable().cloned() else { return };
     let seen = executions.executions.iter_mut().flat_map(|known| known.agents.values_mut());
     let mut any = false;
     for seen in seen.filter(|seen| seen.agent_id == id && seen.stopped.is_none()) {
@@ -61,17 +57,12 @@ pub fn end(plan: &mut Plan, event: &Event, snapshot: &Snapshot, context: &Contex
         any = true;
     }
     if any {
-        plan.put(Doc::Executions, &executions);
+        plan.put(&read, &executions);
     }
 }
 
-fn known(snapshot: &Snapshot) -> Option<Executions> {
-    let usable = snapshot.has(&Ask::Executions) && !snapshot.frozen.contains(&Doc::Executions);
-    snapshot.executions.clone().filter(|_| usable)
-}
-
 /// The execution and the task.
-fn found(event: &Event, executions: &Executions) -> Option<(usize, String)> {
+fn find_task(event: &Event, executions: &Executions) -> Option<(usize, String)> {
     let cwd = event.text("cwd").unwrap_or_default();
     let in_worktree = |known: &Known| {
         let below = Path::new(&cwd).strip_prefix(&known.worktree_dir).ok()?;

@@ -2,16 +2,25 @@
 //! a fresh start only what is unfinished. Facts, most important first, one line each; what is too
 //! long loses its end.
 
-use crate::books::errors::{ESCALATED, PENDING};
+use std::path::Path;
+
+use crate::books::autonomous::Autonomous;
+use crate::books::branch::BranchState;
+use crate::books::errors::{ESCALATED, Errors, PENDING};
+use crate::books::executions::Executions;
 use crate::books::live::Live;
+use crate::books::queue::Queue;
+use crate::books::saved::{Plan, Todo};
 use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
+use crate::context::Context;
+use crate::event::Event;
 use crate::facts::execution::Unfinished;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::{Doc, Part};
+use crate::state::{Document, State};
 use crate::time;
 
-use super::{branch_recall, synthesis};
+use super::drive::{self, Turn};
+use super::{branch_context, checkout, session_record, synthesis};
 
 const ITEMS: usize = 15;
 const AGENTS: usize = 20;
@@ -21,34 +30,38 @@ const FILES: usize = 40;
 /// The executions that were begun last are looked at.
 const EXECUTIONS: usize = 3;
 
-pub fn asks_for_executions(snapshot: &Snapshot) -> Vec<Ask> {
-    let known = snapshot.executions.iter().flat_map(|known| known.executions.iter().rev());
-    let states = known.take(EXECUTIONS).map(|known| Ask::Unfinished((&known.tasks_path).into()));
-    std::iter::once(Ask::Executions).chain(states).collect()
+/// The executions that are not complete; of those that were begun last.
+fn unfinished_executions(state: &State, context: &Context) -> Vec<Unfinished> {
+    let known = state.get::<Executions>().into_iter();
+    let known = known.flat_map(|known| known.executions.iter().rev()).take(EXECUTIONS);
+    known.filter_map(|known| context.facts.unfinished(Path::new(&known.tasks_path))).collect()
 }
 
 pub fn at_start(
-    source: &str,
+    event: &Event,
     live: &Live,
-    snapshot: &Snapshot,
     stuck: &[(Tracked, u64)],
+    state: &State,
     context: &Context,
 ) -> Option<String> {
+    let source = session_record::source(event);
+    let source = source.as_str();
+    let turn = Turn { event, state, context };
     let mut lines = Vec::new();
     if matches!(source, "compact" | "resume" | "fork") {
         lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
     }
-    lines.extend(iterative(live, snapshot));
-    lines.extend(branch_recall::recovered(source, live, snapshot, context));
-    lines.extend(branch_loop(live, snapshot));
-    lines.extend(autonomous_loop(live, snapshot));
-    lines.extend(branch_recall::handoffs(snapshot));
-    lines.extend(snapshot.unfinished.iter().map(execution));
-    lines.extend(branch_recall::stuck(stuck, context));
-    lines.extend(queue_items(live, snapshot));
+    lines.extend(iterative(live, &turn));
+    lines.extend(branch_context::recovered(event, live, state, context));
+    lines.extend(branch_loop(live, &turn));
+    lines.extend(autonomous_loop(live, state));
+    lines.extend(branch_context::handoffs(state, context));
+    lines.extend(unfinished_executions(state, context).iter().map(execution));
+    lines.extend(branch_context::stuck(stuck, context));
+    lines.extend(queue_items(live, state));
     match source {
-        "compact" => lines.extend(after_compaction(live, snapshot, context)),
-        "resume" | "fork" => lines.extend(after_resume(live, snapshot, context)),
+        "compact" => lines.extend(after_compaction(live, state, context)),
+        "resume" | "fork" => lines.extend(after_resume(live, state, context)),
         _ => {}
     }
     if lines.is_empty() {
@@ -63,15 +76,23 @@ pub fn at_start(
     Some(std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n"))
 }
 
-/// For the summariser; `None` if the books have nothing that a summary could lose.
-pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
+/// For the summariser; `None` if there is nothing that a summary could lose.
+pub fn for_summary(
+    event: &Event,
+    live: &Live,
+    plan: Option<&Plan>,
+    todos: &[Todo],
+    state: &State,
+    context: &Context,
+) -> Option<String> {
+    let turn = Turn { event, state, context };
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
-    lines.extend(iterative(live, snapshot));
-    lines.extend(branch_recall::for_summary(live, snapshot));
-    lines.extend(branch_loop(live, snapshot));
-    lines.extend(autonomous_loop(live, snapshot));
-    lines.extend(queue_items(live, snapshot));
+    lines.extend(iterative(live, &turn));
+    lines.extend(branch_context::for_summary(live, plan, todos));
+    lines.extend(branch_loop(live, &turn));
+    lines.extend(autonomous_loop(live, state));
+    lines.extend(queue_items(live, state));
     lines.extend(running(live, None));
     if !live.files_modified.is_empty() {
         lines.push(files(live));
@@ -82,10 +103,10 @@ pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Option<String> {
     Some(format!("The summary has to keep:\n{}", lines.join("\n")))
 }
 
-fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
+fn after_compaction(live: &Live, state: &State, context: &Context) -> Vec<String> {
     let mut lines = running(live, Some(context));
-    lines.extend(open_errors(live, snapshot));
-    lines.extend(findings(live, snapshot));
+    lines.extend(open_errors(live, state));
+    lines.extend(findings(live, state));
     if !live.files_modified.is_empty() {
         lines.push(files(live));
     }
@@ -106,9 +127,9 @@ fn after_compaction(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<
     lines
 }
 
-fn after_resume(live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
+fn after_resume(live: &Live, state: &State, context: &Context) -> Vec<String> {
     let mut lines = running(live, Some(context));
-    lines.extend(open_errors(live, snapshot));
+    lines.extend(open_errors(live, state));
     lines
 }
 
@@ -120,9 +141,9 @@ fn whose(owner: Option<&String>, live: &Live) -> String {
     }
 }
 
-fn queue_items(live: &Live, snapshot: &Snapshot) -> Vec<String> {
+fn queue_items(live: &Live, state: &State) -> Vec<String> {
     let mut lines = Vec::new();
-    let Some(queue) = &snapshot.queue else { return lines };
+    let Some(queue) = state.get::<Queue>() else { return lines };
     if queue.is_running() {
         let task = queue.task.as_deref().unwrap_or("no task given");
         lines.push(format!(
@@ -160,14 +181,14 @@ fn execution(execution: &Unfinished) -> String {
     )
 }
 
-fn autonomous_loop(live: &Live, snapshot: &Snapshot) -> Vec<String> {
-    let Some(state) = snapshot.autonomous.as_ref().filter(|state| state.is_running()) else {
+fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
+    let Some(state) = state.get::<Autonomous>().filter(|state| state.is_running()) else {
         return Vec::new();
     };
     let waits = if state.awaiting_approval { ", waits for a person's approval" } else { "" };
     let mut lines = vec![format!(
         "- an autonomous loop in {}{}: {}, phase {}, iteration {} of {}{waits}; `hookkeeper autonomous status` says more",
-        Doc::Autonomous.path(),
+        Autonomous::doc(&()).path(),
         whose(state.session_id.as_ref(), live),
         clip(&state.feature, 300),
         clip(&state.phase, 40),
@@ -181,18 +202,20 @@ fn autonomous_loop(live: &Live, snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-fn branch_loop(live: &Live, snapshot: &Snapshot) -> Option<String> {
-    let (key, state) = snapshot.branch.as_ref()?;
-    let the_loop = state.running()?;
+fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
+    let own = session_record::own(turn.event, turn.state);
+    let (key, branch) = checkout::of_loop(own, turn.state, turn.context)?;
+    let the_loop = branch.running()?;
     // A switch in the middle of a session leaves the loop where it began.
-    let elsewhere = snapshot.here.as_ref().filter(|here| here.key != *key);
+    let elsewhere = checkout::current(turn.state, turn.context);
+    let elsewhere = elsewhere.filter(|here| here.key != *key);
     let elsewhere = elsewhere
-        .map(|here| format!(" (the checkout is on {} now)", here.name))
+        .map(|here| format!(" (the checkout is on {} now)", here.branch))
         .unwrap_or_default();
     Some(format!(
         "- a loop of branch {}{elsewhere} in {}{}: iteration {} of {}, complete with <promise>{}</promise>: {}",
-        state.branch,
-        Doc::Branch(key.clone()).path(),
+        branch.branch,
+        BranchState::doc(key).path(),
         whose(the_loop.session_id.as_ref(), live),
         the_loop.iteration,
         the_loop.max_iterations,
@@ -203,19 +226,22 @@ fn branch_loop(live: &Live, snapshot: &Snapshot) -> Option<String> {
 
 /// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
 /// that is not for the model to know.
-fn iterative(live: &Live, snapshot: &Snapshot) -> Option<String> {
-    let book = snapshot.iterative.as_ref().filter(|book| book.state.is_open())?;
+fn iterative(live: &Live, turn: &Turn) -> Option<String> {
+    let book = drive::iterative::task(turn.event, turn.state, turn.context)?;
+    if !book.state.is_open() {
+        return None;
+    }
     // What another session works on is not this one's to go on with.
     let own = live.loop_task.as_deref() == Some(book.slug.as_str());
     let owner = book.state.session_id.as_ref().filter(|id| !own && **id != live.session_id);
-    let is_live = |id: &&String| snapshot.lives.contains_key(*id) && !snapshot.gone.contains(*id);
-    if owner.is_some_and(|owner| is_live(&owner)) {
+    let owner_record = owner.and_then(|id| turn.state.get_by::<Live>(id));
+    if owner_record.is_some_and(|owner| !turn.context.facts.is_gone(&owner.client)) {
         return None;
     }
     let (done, all) = book.state.done();
     let mut line = format!(
         "- an iterative task in {}: {}, phase {}, {done} of {} done",
-        book.file(Part::State),
+        book.state_path(),
         clip(&book.state.task, 200),
         book.state.phase,
         plural(all, "unit"),
@@ -249,8 +275,8 @@ fn running(live: &Live, context: Option<&Context>) -> Vec<String> {
     lines
 }
 
-fn open_errors(live: &Live, snapshot: &Snapshot) -> Vec<String> {
-    let Some(errors) = &snapshot.errors else { return Vec::new() };
+fn open_errors(live: &Live, state: &State) -> Vec<String> {
+    let Some(errors) = state.get::<Errors>() else { return Vec::new() };
     let open: Vec<_> = errors
         .errors
         .iter()
@@ -274,8 +300,8 @@ fn open_errors(live: &Live, snapshot: &Snapshot) -> Vec<String> {
     lines
 }
 
-fn findings(live: &Live, snapshot: &Snapshot) -> Option<String> {
-    let synthesis = synthesis::of(live, snapshot);
+fn findings(live: &Live, state: &State) -> Option<String> {
+    let synthesis = synthesis::synthesis_of(live, state);
     if synthesis.findings.is_empty() {
         return None;
     }

@@ -12,7 +12,7 @@ pub fn is_due(live: &Live) -> bool {
 }
 
 /// The text, and the mark that it was given.
-pub fn tell(live: &mut Live, synthesis: &Synthesis) -> Option<String> {
+pub fn report(live: &mut Live, synthesis: &Synthesis) -> Option<String> {
     live.untold_findings = 0;
     if synthesis.findings.is_empty() {
         return None;

@@ -1,17 +1,21 @@
-//! What a branch's books say to a session that goes on, or begins: where it stood, the plan, the
+//! What a branch's state says to a session that goes on, or begins: where it stood, the plan, the
 //! todos, who is stuck, which hand-offs there are.
+
+use std::path::Path;
 
 use crate::books::branch::BranchState;
 use crate::books::live::Live;
 use crate::books::saved::{Execution, Plan, Todo, Workflow};
 use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
+use crate::context::Context;
 use crate::event::Event;
-use crate::snapshot::{Ask, Context, Snapshot};
-use crate::store::layout::Doc;
+use crate::state::{Document, State};
+use crate::store::branches::handoff_folder;
 use crate::time;
 
-use super::{desk, witness};
+use super::session_record::{self, is_live};
+use super::{checkout, witness};
 
 const TODOS: usize = 25;
 const STUCK: usize = 10;
@@ -24,115 +28,99 @@ const ROOM_FOR_STUCK: usize = 1_200;
 /// What is said of a command that was being executed when the state was saved.
 const THEN: &str = "the last one then";
 
-/// What has to be seen at a start.
-pub fn asks(event: &Event, snapshot: &Snapshot, context: &Context) -> Vec<Ask> {
-    if !context.settings.is_on(witness::SYSTEM) {
+/// Where the session stood, if this state is its own or that of the session that it goes on from.
+/// After a compaction with the plan's first lines.
+pub fn recovered(event: &Event, live: &Live, state: &State, context: &Context) -> Vec<String> {
+    let Some((here, saved)) = checkout::with_state(state, context) else { return Vec::new() };
+    let source = session_record::source(event);
+    let branch = if continues(live, saved, state) {
+        bring_up_to_date(event, saved, live, context)
+    } else if source == "compact" && saved.session.as_ref() != Some(&event.session_id) {
+        // Another session was compacted in the meantime, and its state is here now: ours is put
+        // together again from where it came from.
+        let plan =
+            context.facts.plan_file(Path::new(&context.root), here.key.as_str(), &context.redact);
+        let mut branch = BranchState::default();
+        let (workflow, todos) = (live.workflow.as_ref(), todos_of(event, context));
+        branch.save(&live.session_id, workflow, plan, &todos, &context.redact);
+        branch.compacted_at = Some(context.spelled());
+        branch
+    } else {
         return Vec::new();
-    }
-    let mut asks = vec![Ask::Here];
-    asks.extend(snapshot.here.as_ref().map(|_| Ask::AgentsHere));
-    if let Some(live) = snapshot.own(event) {
-        asks.extend(witness::asks(&live.agents, context));
-    }
-    let source = desk::source(event);
-    // Another session was compacted in the meantime, and its state is here now.
-    let replaced = snapshot.here_state.as_ref().is_some_and(|state| {
-        source == "compact" && state.session.as_ref() != Some(&event.session_id)
-    });
-    if replaced {
-        asks.push(Ask::PlanHere);
-    }
-    // What was saved may be older than the transcript that the session goes on with.
-    if replaced || (snapshot.here_state.is_some() && matches!(source.as_str(), "resume" | "fork")) {
-        asks.extend(event.text("transcript_path").map(|path| Ask::Todos(path.into())));
-    }
-    if snapshot.has(&Ask::AllLive) {
-        asks.extend(witness::asks_for_life(snapshot.lives.values(), context));
-    }
-    asks
-}
-
-/// Where the session stood, if these books are its own or those of the session that it goes on
-/// from. After a compaction with the plan's first lines.
-pub fn recovered(source: &str, live: &Live, snapshot: &Snapshot, context: &Context) -> Vec<String> {
-    let (Some(here), Some(saved)) = (&snapshot.here, &snapshot.here_state) else {
-        return Vec::new();
-    };
-    let state = match continues(live, saved, snapshot) {
-        true => brought_up_to_date(source, saved, live, snapshot, context),
-        // It is put together again from where it came from.
-        false if snapshot.has(&Ask::PlanHere) => {
-            let mut state = BranchState::default();
-            let (workflow, plan) = (live.workflow.as_ref(), snapshot.plan_here.clone());
-            state.save(&live.session_id, workflow, plan, &snapshot.todos, &context.redact);
-            state.compacted_at = Some(context.spelled());
-            state
-        }
-        false => return Vec::new(),
     };
     let mut lines = Vec::new();
-    let workflow = state.workflow.as_ref().and_then(workflow);
-    lines.extend(workflow);
-    let plan = state.plan.as_ref().filter(|plan| plan.exists);
+    lines.extend(branch.workflow.as_ref().and_then(workflow));
+    let plan = branch.plan.as_ref().filter(|plan| plan.exists);
     lines.extend(plan.into_iter().flat_map(|plan| self::plan(plan, source == "compact")));
-    lines.extend(state.execution.as_ref().map(todos).unwrap_or_default());
+    lines.extend(branch.execution.as_ref().map(todos).unwrap_or_default());
     if lines.is_empty() {
         return lines;
     }
-    let saved = state.compacted_at.as_deref().unwrap_or("an unknown time");
-    let file = Doc::Branch(here.key.clone()).path();
-    lines.insert(0, format!("- recovered for branch {}, as of {saved}, from {file}:", here.name));
+    let saved = branch.compacted_at.as_deref().unwrap_or("an unknown time");
+    let file = BranchState::doc(&here.key).path();
+    lines.insert(0, format!("- recovered for branch {}, as of {saved}, from {file}:", here.branch));
     lines
 }
 
 /// A compaction has just saved it; before a resume things may have gone on.
-fn brought_up_to_date(
-    source: &str,
+fn bring_up_to_date(
+    event: &Event,
     saved: &BranchState,
     live: &Live,
-    snapshot: &Snapshot,
     context: &Context,
 ) -> BranchState {
-    let mut state = saved.clone();
+    let mut branch = saved.clone();
+    let source = session_record::source(event);
     if source == "compact" {
-        return state;
+        return branch;
     }
     if let Some(workflow) = &live.workflow {
-        state.workflow = Some(workflow.clone());
-    } else if let Some(workflow) = &mut state.workflow {
+        branch.workflow = Some(workflow.clone());
+    } else if let Some(workflow) = &mut branch.workflow {
         // Nobody knows whether it is still being executed.
         workflow.phase = Some(THEN.into());
     }
-    if !snapshot.todos.is_empty() {
-        state.execution.get_or_insert_default().set(&snapshot.todos, &context.redact);
+    // What was saved may be older than the transcript that the session goes on with.
+    let todos = match source.as_str() {
+        "resume" | "fork" => todos_of(event, context),
+        _ => Vec::new(),
+    };
+    if !todos.is_empty() {
+        branch.execution.get_or_insert_default().set(&todos, &context.redact);
     }
-    state
+    branch
+}
+
+/// What the session has set out to do, as its transcript tells.
+fn todos_of(event: &Event, context: &Context) -> Vec<Todo> {
+    let transcript = event.text("transcript_path");
+    transcript.map(|path| context.facts.todos(Path::new(&path))).unwrap_or_default()
 }
 
 /// A session that goes on from the one whose state was saved has it from now on.
-pub fn pass_on(plan: &mut crate::plan::Plan, live: &Live, snapshot: &Snapshot) {
-    let (Some(here), Some(saved)) = (&snapshot.here, &snapshot.here_state) else { return };
-    let doc = Doc::Branch(here.key.clone());
+pub fn pass_on(plan: &mut crate::plan::Plan, live: &Live, state: &State, context: &Context) {
+    let Some((here, saved)) = checkout::with_state(state, context) else { return };
+    let read = state.read::<BranchState>(&here.key);
     let is_new = saved.session.as_ref() != Some(&live.session_id);
-    if !is_new || !continues(live, saved, snapshot) || snapshot.frozen.contains(&doc) {
+    if !is_new || !continues(live, saved, state) || read.is_frozen() {
         return;
     }
     // It may have been given the branch's loop just now.
-    let mut state = plan.take_put(&doc).unwrap_or_else(|| saved.clone());
-    state.session = Some(live.session_id.clone());
-    plan.put(doc, &state);
+    let mut branch = plan.take_put(&read).unwrap_or_else(|| saved.clone());
+    branch.session = Some(live.session_id.clone());
+    plan.put(&read, &branch);
 }
 
 /// Hand-offs are for whoever comes next.
-pub fn handoffs(snapshot: &Snapshot) -> Option<String> {
-    let here = snapshot.here.as_ref()?;
-    let handoff = snapshot.here_state.as_ref()?.handoff.as_ref()?;
+pub fn handoffs(state: &State, context: &Context) -> Option<String> {
+    let (here, branch) = checkout::with_state(state, context)?;
+    let handoff = branch.handoff.as_ref()?;
     let last = handoff.last.as_ref().filter(|_| handoff.count > 0)?;
     Some(format!(
         "- {} of branch {} in {}/, the last one: {last}",
         plural(handoff.count as usize, "hand-off"),
-        here.name,
-        Doc::handoffs(&here.key),
+        here.branch,
+        handoff_folder(&here.key),
     ))
 }
 
@@ -194,15 +182,15 @@ fn fitting(
 }
 
 /// For the summariser: what is about to be saved.
-pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Vec<String> {
+pub fn for_summary(live: &Live, plan: Option<&Plan>, todos: &[Todo]) -> Vec<String> {
     let mut lines = Vec::new();
     let workflow = live.workflow.as_ref().filter(|workflow| workflow.is_executing());
     let workflow = workflow.and_then(Workflow::spelled);
     lines
         .extend(workflow.map(|command| format!("- the command that is being executed: {command}")));
-    let plan = snapshot.plan_here.as_ref().and_then(|plan| plan.file.as_ref());
+    let plan = plan.and_then(|plan| plan.file.as_ref());
     lines.extend(plan.map(|file| format!("- the plan: {file}")));
-    let open: Vec<&Todo> = snapshot.todos.iter().filter(|todo| !todo.is_done()).collect();
+    let open: Vec<&Todo> = todos.iter().filter(|todo| !todo.is_done()).collect();
     if !open.is_empty() {
         lines.push(format!("- {}:", plural(open.len(), "open todo")));
         lines.extend(open.into_iter().take(TODOS).map(todo));
@@ -212,10 +200,10 @@ pub fn for_summary(live: &Live, snapshot: &Snapshot) -> Vec<String> {
 
 /// Whether a session is the one whose state was saved, or what continues it. Nobody continues one
 /// that lives.
-fn continues(live: &Live, state: &BranchState, snapshot: &Snapshot) -> bool {
-    let Some(saved) = &state.session else { return false };
+fn continues(live: &Live, branch: &BranchState, state: &State) -> bool {
+    let Some(saved) = &branch.session else { return false };
     let parent = live.lineage.as_ref().map(|lineage| &lineage.parent);
-    *saved == live.session_id || (parent == Some(saved) && !snapshot.lives.contains_key(saved))
+    *saved == live.session_id || (parent == Some(saved) && !is_live(saved, state))
 }
 
 fn workflow(workflow: &Workflow) -> Option<String> {

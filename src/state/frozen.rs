@@ -1,0 +1,33 @@
+//! Why a document must stay as it is.
+
+use std::fmt;
+
+/// Why a document is not written, whatever is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frozen {
+    /// A newer version wrote it, and it can be read all the same.
+    Newer,
+    NewerAndUnreadable,
+    /// Models write it too, so it is not moved away; what is wrong with it.
+    Unreadable(String),
+    /// It can be read and makes no sense; why.
+    Unusable(String),
+    /// There is something in its place that is no file of ours; what is wrong with it.
+    Planted(String),
+}
+
+impl fmt::Display for Frozen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Newer => {
+                f.write_str("was written by a newer version; it is read but not changed")
+            }
+            Self::NewerAndUnreadable => {
+                f.write_str("was written by a newer version; it is left alone")
+            }
+            Self::Unreadable(why) => write!(f, "cannot be read ({why}); it is left as it is"),
+            Self::Unusable(why) => write!(f, "is not used: {why}"),
+            Self::Planted(why) => f.write_str(why),
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! [`State`]: documents that are read when they are first asked for, once.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, OnceCell, RefCell};
+
+use super::{Aside, Doc, Document, Frozen, Row, Source, Trouble, Writers};
+use crate::error::{Error, Result};
+use crate::id::FileStem;
+use crate::json::Object;
+
+/// The state of a project as one event or one command sees it.
+///
+/// What cannot be read is no reason to stop deciding: the document is absent, and the reason is
+/// kept here. An error of the file system makes the commit fail ([`State::check`]).
+pub struct State<'s> {
+    source: &'s dyn Source,
+    entries: List<Entry>,
+    listed: List<(&'static str, Vec<Doc>)>,
+    derived: List<(TypeId, Box<dyn Any>)>,
+    error: RefCell<Option<Error>>,
+    /// What the user should hear of: a key and a text.
+    remarks: RefCell<Vec<(String, String)>>,
+}
+
+/// What was read of a document. Only who has one can write the document.
+pub struct Read<'s, T> {
+    entry: &'s Entry,
+    pub value: Option<&'s T>,
+}
+
+impl<'s, T> Read<'s, T> {
+    pub fn doc(&self) -> &'s Doc {
+        &self.entry.doc
+    }
+
+    /// Why it must stay as it is, if it must.
+    pub fn frozen(&self) -> Option<Frozen> {
+        self.entry.frozen.borrow().clone()
+    }
+
+    pub fn is_frozen(&self) -> bool {
+        self.entry.frozen.borrow().is_some()
+    }
+
+    /// The document, if it may be changed.
+    pub fn writable(&self) -> Option<&'s T> {
+        self.value.filter(|_| !self.is_frozen())
+    }
+}
+
+impl<T: Document> Read<'_, T> {
+    /// What replaces the document.
+    pub fn write(&self, document: &T) -> Write {
+        self.write_bytes(document.to_bytes())
+    }
+
+    /// The same for bytes that are made elsewhere.
+    pub fn write_bytes(&self, bytes: Vec<u8>) -> Write {
+        Write { doc: self.entry.doc.clone(), bytes }
+    }
+}
+
+/// New bytes for a document. It can only be made from what was read of the document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    doc: Doc,
+    bytes: Vec<u8>,
+}
+
+impl Write {
+    pub fn doc(&self) -> &Doc {
+        &self.doc
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+struct Entry {
+    doc: Doc,
+    /// As they are in the file; `None` if there is none, or none that is a document.
+    bytes: Option<Vec<u8>>,
+    value: Option<Box<dyn Any>>,
+    frozen: RefCell<Option<Frozen>>,
+    /// There was something, and it could not be read.
+    is_unreadable: Cell<bool>,
+}
+
+impl<'s> State<'s> {
+    pub fn new(source: &'s dyn Source) -> Self {
+        Self {
+            source,
+            entries: List::default(),
+            listed: List::default(),
+            derived: List::default(),
+            error: RefCell::default(),
+            remarks: RefCell::default(),
+        }
+    }
+
+    /// A document that there is once.
+    pub fn get<T: Document<Key = ()>>(&self) -> Option<&T> {
+        self.read::<T>(&()).value
+    }
+
+    /// A document of many.
+    pub fn get_by<T: Document>(&self, key: &T::Key) -> Option<&T> {
+        self.read::<T>(key).value
+    }
+
+    /// A document, with what is needed to write it.
+    pub fn read<T: Document>(&self, key: &T::Key) -> Read<'_, T> {
+        self.read_doc(T::doc(key))
+    }
+
+    /// A document by its address.
+    pub fn read_doc<T: Document>(&self, doc: Doc) -> Read<'_, T> {
+        let entry = match self.entries.find(|entry| entry.doc == doc) {
+            Some(entry) => entry,
+            None => {
+                let entry = self.load::<T>(doc);
+                self.entries.push(entry)
+            }
+        };
+        Read { entry, value: entry.value.as_ref().and_then(|value| value.downcast_ref()) }
+    }
+
+    /// All documents of a type that can be read, in the order of their names.
+    pub fn all<T: Document>(&self) -> impl Iterator<Item = &T> {
+        let docs = T::ROWS.first().map(|row| self.list(row)).unwrap_or_default();
+        docs.iter().filter_map(|doc| self.read_doc::<T>(doc.clone()).value)
+    }
+
+    /// The documents of a row, by their names.
+    pub fn list(&self, row: &'static Row) -> &[Doc] {
+        if let Some((_, docs)) = self.listed.find(|(name, _)| *name == row.name) {
+            return docs;
+        }
+        let names = self.keep_error(self.source.names(row.folder())).unwrap_or_default();
+        let doc = |name: &String| {
+            let path = format!("{}/{name}", row.folder());
+            let key = row.key_at(&path).filter(|key| !FileStem::is_reserved(key))?;
+            Some(Doc::new(row, key))
+        };
+        &self.listed.push((row.name, names.iter().filter_map(doc).collect())).1
+    }
+
+    /// Something that follows from documents and is worked out once.
+    pub fn derive<T: 'static>(&self, work: impl FnOnce() -> T) -> &T {
+        if self.derived::<T>().is_none() {
+            let value = work();
+            self.derived.push((TypeId::of::<T>(), Box::new(value)));
+        }
+        match self.derived() {
+            Some(value) => value,
+            None => unreachable!("a derived value is kept under its own type"),
+        }
+    }
+
+    /// Something that was worked out before, if it was.
+    pub fn derived<T: 'static>(&self) -> Option<&T> {
+        let id = TypeId::of::<T>();
+        self.derived.find(|(have, _)| *have == id)?.1.downcast_ref()
+    }
+
+    /// A document must stay as it is; the user hears why, once.
+    pub fn freeze<T>(&self, read: &Read<'_, T>, why: Frozen) {
+        self.freeze_entry(read.entry, why);
+    }
+
+    fn freeze_entry(&self, entry: &Entry, why: Frozen) {
+        self.remark(
+            format!("frozen/{}/{why}", entry.doc.name()),
+            format!("HookKeeper: {} {why}.", entry.doc.path()),
+        );
+        *entry.frozen.borrow_mut() = Some(why);
+    }
+
+    /// Why a document that was read must stay as it is.
+    pub fn frozen(&self, doc: &Doc) -> Option<Frozen> {
+        self.entries.find(|entry| entry.doc == *doc)?.frozen.borrow().clone()
+    }
+
+    /// Whether a document was there and could not be read.
+    pub fn is_unreadable(&self, doc: &Doc) -> bool {
+        self.entries.find(|entry| entry.doc == *doc).is_some_and(|entry| entry.is_unreadable.get())
+    }
+
+    /// The documents that were there and could not be read.
+    pub fn unreadable(&self) -> Vec<Doc> {
+        let mut found = Vec::new();
+        self.entries.each(|entry| {
+            if entry.is_unreadable.get() {
+                found.push(entry.doc.clone());
+            }
+        });
+        found
+    }
+
+    /// Whether a document has these bytes already.
+    pub fn has_bytes(&self, doc: &Doc, bytes: &[u8]) -> bool {
+        let entry = self.entries.find(|entry| entry.doc == *doc);
+        entry.is_some_and(|entry| entry.bytes.as_deref() == Some(bytes))
+    }
+
+    /// Whether there is a folder of this name below `.claude`.
+    pub fn has_folder(&self, folder: &str) -> bool {
+        self.keep_error(self.source.has_folder(folder)).unwrap_or(false)
+    }
+
+    /// The files themselves, for what is no document.
+    pub fn source(&self) -> &'s dyn Source {
+        self.source
+    }
+
+    /// Something that the user should hear of.
+    pub fn remark(&self, key: String, text: String) {
+        self.remarks.borrow_mut().push((key, text));
+    }
+
+    pub fn take_remarks(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.remarks.borrow_mut())
+    }
+
+    /// Keeps an error of the file system for the commit.
+    pub fn keep_error<T>(&self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.error.borrow_mut().get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    /// The first error of the file system that was met, if there was one.
+    pub fn check(&self) -> Result<()> {
+        self.error.borrow_mut().take().map_or(Ok(()), Err)
+    }
+
+    fn load<T: Document>(&self, doc: Doc) -> Entry {
+        let mut entry = Entry {
+            doc,
+            bytes: None,
+            value: None,
+            frozen: RefCell::default(),
+            is_unreadable: Cell::new(false),
+        };
+        match self.source.bytes(&entry.doc.below_claude()) {
+            Ok(None) => {}
+            Ok(Some(bytes)) => self.take_in::<T>(&mut entry, bytes),
+            Err(error) => self.trouble(&entry, error),
+        }
+        entry
+    }
+
+    /// Parses what was read. What is ours and cannot be read is moved away.
+    fn take_in<T: Document>(&self, entry: &mut Entry, bytes: Vec<u8>) {
+        let newer = is_newer(&bytes, entry.doc.row.version);
+        let why = match T::parse(&entry.doc, &bytes) {
+            Ok(document) => {
+                if newer {
+                    self.freeze_entry(entry, Frozen::Newer);
+                }
+                entry.value = Some(Box::new(document));
+                entry.bytes = Some(bytes);
+                return;
+            }
+            Err(why) => why,
+        };
+        entry.is_unreadable.set(true);
+        if newer {
+            self.freeze_entry(entry, Frozen::NewerAndUnreadable);
+        } else if entry.doc.row.writers == Writers::Shared {
+            self.freeze_entry(entry, Frozen::Unreadable(why));
+        } else if let Some(Aside::Moved(name)) =
+            self.keep_error(self.source.put_aside(&entry.doc, &why))
+        {
+            let text = format!(
+                "HookKeeper could not read {} ({why}). It was moved to \
+                 .claude/state/quarantine/{name} and started anew.",
+                entry.doc.path()
+            );
+            self.remark(format!("quarantine/{name}"), text);
+        }
+    }
+
+    fn trouble(&self, entry: &Entry, error: Error) {
+        let is_planted = matches!(error, Error::Planted { .. });
+        entry.is_unreadable.set(true);
+        match entry.doc.row.trouble {
+            Trouble::PlantedIsLeftOut if is_planted => {
+                let folder = entry.doc.name();
+                let folder = folder.split('/').next().unwrap_or_default();
+                self.remark(format!("{folder}/{error}"), format!("HookKeeper: {error}."));
+                *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
+            }
+            Trouble::LeftOut => {
+                let folder = entry.doc.name();
+                let folder = folder.split('/').next().unwrap_or_default();
+                self.remark(folder.to_owned(), format!("HookKeeper: {error}."));
+                *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
+            }
+            Trouble::Fails | Trouble::PlantedIsLeftOut => {
+                self.keep_error::<()>(Err(error));
+            }
+        }
+    }
+}
+
+/// A document from a later version of the format: `version` above the one we know, `hooks_version`
+/// above 3.0.
+pub fn is_newer(bytes: &[u8], known: u64) -> bool {
+    if memchr::memmem::find(bytes, b"version\"").is_none() {
+        return false;
+    }
+    let Ok(document) = Object::parse(bytes) else { return false };
+    let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
+    document.float("version").is_some_and(|version| version > known as f64)
+        || hooks.is_some_and(|version| version > 3.0)
+}
+
+/// A list that grows while references into it are held.
+struct List<T> {
+    first: OnceCell<Box<Node<T>>>,
+}
+
+struct Node<T> {
+    value: T,
+    next: OnceCell<Box<Self>>,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self { first: OnceCell::new() }
+    }
+}
+
+impl<T> List<T> {
+    fn find(&self, mut is: impl FnMut(&T) -> bool) -> Option<&T> {
+        let mut at = self.first.get();
+        while let Some(node) = at {
+            if is(&node.value) {
+                return Some(&node.value);
+            }
+            at = node.next.get();
+        }
+        None
+    }
+
+    fn each(&self, mut look: impl FnMut(&T)) {
+        self.find(|value| {
+            look(value);
+            false
+        });
+    }
+
+    fn push(&self, value: T) -> &T {
+        let mut at = &self.first;
+        while let Some(node) = at.get() {
+            at = &node.next;
+        }
+        &at.get_or_init(|| Box::new(Node { value, next: OnceCell::new() })).value
+    }
+}

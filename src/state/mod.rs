@@ -1,0 +1,17 @@
+//! The typed handle for the state of a project, for hooks and commands, with and without the lock.
+//!
+//! A document is declared once, beside its type ([`Document`] with its [`Row`]); [`State`] reads it
+//! when it is first asked for, once. Nothing here knows a single document.
+
+mod frozen;
+mod handle;
+#[cfg(test)]
+pub mod map;
+mod row;
+mod source;
+
+pub use frozen::Frozen;
+pub use handle::{Read, State, Write, is_newer};
+pub use row::{Doc, Document, Format, Row, Trouble, Writers};
+pub(crate) use row::{document, text_document};
+pub use source::{Aside, NoFiles, Source};
