@@ -19,6 +19,7 @@ pub mod event;
 pub mod execute;
 pub mod facts;
 pub mod gather;
+mod graph;
 mod hook_path;
 pub mod hooks;
 pub mod id;

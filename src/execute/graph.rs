@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{Plan, Planned};
 use crate::books::execute::layer_order;
+use crate::graph::find_cycle;
 
 pub fn problems(plan: &Plan) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -36,8 +37,11 @@ pub fn problems(plan: &Plan) -> Vec<String> {
             }
         }
     }
-    wrong
-        .extend(cycle(&tasks).map(|cycle| format!("tasks need each other: {}", cycle.join(" → "))));
+    let needs = |id: &str| tasks.get(id).map(|task| task.needs.as_slice()).unwrap_or_default();
+    let cycle = find_cycle(tasks.keys().copied(), needs);
+    if let Some(first) = cycle.first() {
+        wrong.push(format!("tasks need each other: {} → {first}", cycle.join(" → ")));
+    }
     wrong
 }
 
@@ -62,39 +66,6 @@ pub fn check_id(id: &str) -> Result<(), String> {
 
 fn later(needed: &Planned, task: &Planned) -> bool {
     needed.layer.as_deref().map(layer_order) > task.layer.as_deref().map(layer_order)
-}
-
-/// A way round in a circle, if there is one.
-fn cycle<'a>(tasks: &BTreeMap<&'a str, &'a Planned>) -> Option<Vec<&'a str>> {
-    let mut done: BTreeSet<&str> = BTreeSet::new();
-    for start in tasks.keys() {
-        // The way that was gone, with how many of each one's needs were looked at.
-        let mut way: Vec<(&str, usize)> = vec![(start, 0)];
-        let mut on_way: BTreeSet<&str> = BTreeSet::from([*start]);
-        while let Some((id, at)) = way.last().copied() {
-            let next = tasks.get(id).and_then(|task| task.needs.get(at)).map(String::as_str);
-            let Some(next) = next.filter(|_| !done.contains(id)) else {
-                done.insert(id);
-                on_way.remove(id);
-                way.pop();
-                continue;
-            };
-            if let Some(last) = way.last_mut() {
-                last.1 += 1;
-            }
-            if on_way.contains(next) {
-                let from = way.iter().position(|(id, _)| *id == next).unwrap_or(0);
-                let round = way.iter().skip(from).map(|(id, _)| *id);
-                return Some(round.chain([next]).collect());
-            }
-            if let Some((next, _)) = tasks.get_key_value(next).filter(|(id, _)| !done.contains(*id))
-            {
-                way.push((next, 0));
-                on_way.insert(next);
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]
