@@ -1,8 +1,9 @@
 //! A task's text: what the agent has to do, and what is run to see whether it did.
 
+use roxmltree::Node;
 use serde::Serialize;
 
-use super::xml::{self, Content, Element};
+use super::xml::{self, elements, located, text_content};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -33,24 +34,27 @@ pub struct Brief {
 /// Reads a task file; what is wrong with it is said with line and column.
 pub fn read(bytes: &[u8]) -> Result<Brief, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    let task = xml::parse(text).map_err(|wrong| wrong.to_string())?;
-    if task.name != "task" {
-        return Err(format!("line 1, column 1: its root is <{}>, must be <task>", task.name));
+    let document = xml::parse(text)?;
+    let task = document.root_element();
+    if !task.has_tag_name("task") {
+        let why = format!("its root is <{}>, must be <task>", task.tag_name().name());
+        return Err(located(document.text_pos_at(task.range().start), &why));
     }
     let mut brief = Brief::default();
-    for section in task.elements() {
-        match section.name.as_str() {
-            "meta" => meta(section, &mut brief),
-            "objective" => brief.objective = section.text(),
-            "requirements" => brief.requirements = items(section),
-            "files-to-create" => brief.files_to_create = items(section),
-            "verification" => verification(section, &mut brief),
+    for section in elements(task) {
+        match section.tag_name().name() {
+            "meta" => read_meta(section, &mut brief),
+            "objective" => brief.objective = text_content(section),
+            "requirements" => brief.requirements = list_items(section),
+            "files-to-create" => brief.files_to_create = list_items(section),
+            "verification" => read_verification(section, &mut brief),
             other => {
                 if other == "dependencies" {
-                    let ids = section.children("dependency").filter_map(|d| d.attribute("task"));
+                    let named = elements(section).filter(|node| node.has_tag_name("dependency"));
+                    let ids = named.filter_map(|node| node.attribute("task"));
                     brief.needs = ids.map(|id| id.trim().to_owned()).collect();
                 }
-                let text = section.text();
+                let text = text_content(section);
                 if !text.is_empty() {
                     brief.more.insert(other.to_owned(), text.into());
                 }
@@ -60,8 +64,11 @@ pub fn read(bytes: &[u8]) -> Result<Brief, String> {
     Ok(brief)
 }
 
-fn meta(section: &Element, brief: &mut Brief) {
-    let text = |name: &str| section.child(name).map(Element::text).filter(|t| !t.is_empty());
+fn read_meta(section: Node, brief: &mut Brief) {
+    let text = |name: &str| {
+        let node = section.children().find(|node| node.has_tag_name(name));
+        node.map(text_content).filter(|text| !text.is_empty())
+    };
     brief.id = text("id");
     brief.name = text("name");
     brief.layer = text("layer");
@@ -69,34 +76,30 @@ fn meta(section: &Element, brief: &mut Brief) {
 }
 
 /// The children of a section, or the lines of its text.
-fn items(section: &Element) -> Vec<String> {
-    if section.elements().next().is_some() {
-        let item = |element: &Element| {
-            let text = element.text();
-            let path = element.attribute("path");
+fn list_items<'a>(section: Node<'a, 'a>) -> Vec<String> {
+    if section.first_element_child().is_some() {
+        let item = |node: Node| {
+            let text = text_content(node);
+            let path = node.attribute("path");
             path.map_or_else(|| text.clone(), |path| format!("{path}: {text}"))
                 .trim_end_matches(": ")
                 .to_owned()
         };
-        return section.elements().map(item).filter(|item| !item.is_empty()).collect();
+        return elements(section).map(item).filter(|item| !item.is_empty()).collect();
     }
-    let text = section.text();
+    let text = text_content(section);
     let lines = text.lines().map(|line| line.trim().trim_start_matches(['-', '*']).trim_start());
     lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// `Run: CMD` lines and `<command>` elements are executed, all else is for the agent.
-fn verification(section: &Element, brief: &mut Brief) {
-    for content in &section.content {
-        let text = match content {
-            Content::Element(element) if element.name == "command" => {
-                let text = element.text();
-                brief.run.extend((!text.is_empty()).then_some(text));
-                continue;
-            }
-            Content::Element(element) => element.text(),
-            Content::Text(text) => text.clone(),
-        };
+fn read_verification(section: Node, brief: &mut Brief) {
+    for node in section.children().filter(|node| node.is_element() || node.is_text()) {
+        let text = text_content(node);
+        if node.has_tag_name("command") {
+            brief.run.extend((!text.is_empty()).then_some(text));
+            continue;
+        }
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             match line.strip_prefix("Run:").map(str::trim) {
                 Some("") => {}
@@ -157,7 +160,8 @@ mod tests {
 
     #[test]
     fn what_is_no_task_is_refused() {
-        assert!(read(b"<prd/>").unwrap_err().contains("must be <task>"));
+        assert!(read(b"\n <prd/>").unwrap_err().starts_with("line 2, column 2: its root is <prd>"));
+        assert!(read(b"<task xmlns='urn:x'/>").is_ok());
         assert!(read(&TASK.as_bytes()[..100]).unwrap_err().starts_with("line "));
         assert!(read(b"\xff").unwrap_err().contains("UTF-8"));
     }
