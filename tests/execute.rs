@@ -479,7 +479,7 @@ fn the_examples_of_the_format_load_and_stay() {
     let example: Value =
         serde_json::from_str(include_str!("seeds/003/execute-state.json")).unwrap();
     let state = serde_json::to_value(
-        hookkeeper::books::execute::parse(example.to_string().as_bytes()).unwrap(),
+        hookkeeper::execute::document::parse(example.to_string().as_bytes()).unwrap(),
     )
     .unwrap();
     assert_eq!(state, example);

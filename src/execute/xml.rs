@@ -1,4 +1,4 @@
-//! Task files as XML: what may not be in one, and where a broken one is broken. A document type is
+//! TaskRecord files as XML: what may not be in one, and where a broken one is broken. A document type is
 //! refused, so nothing can be expanded or fetched.
 
 use roxmltree::{Document, Error, Node, ParsingOptions, TextPos};
@@ -54,7 +54,7 @@ fn explain(text: &str, error: &Error) -> (TextPos, String) {
     let tag = before.rsplit('<').next().unwrap_or_default();
     let mut words = tag.split(|c: char| c.is_whitespace() || c == '=').filter(|w| !w.is_empty());
     let element = words.next().unwrap_or_default();
-    let attribute = words.last().unwrap_or_default();
+    let attribute = words.next_back().unwrap_or_default();
     let why = match error {
         Error::UnexpectedCloseTag(open, close, _) => {
             format!("</{close}> closes nothing: <{open}> is open")

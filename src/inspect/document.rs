@@ -10,7 +10,6 @@ use crate::books::backup::Backup;
 use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::errors::Errors;
-use crate::books::execute;
 use crate::books::executions::Executions;
 use crate::books::iterative::Task;
 use crate::books::metrics::{Entry, Metrics};
@@ -19,6 +18,7 @@ use crate::books::queue::Queue;
 use crate::books::settings::Settings;
 use crate::books::synthesis::Synthesis;
 use crate::error::{Error, Result};
+use crate::execute::document as execution;
 use crate::gather::{agent_result, json, live_record};
 use crate::id::FileStem;
 use crate::schema;
@@ -72,7 +72,7 @@ fn read(schema: &str, path: &str, bytes: &[u8]) -> std::result::Result<(), Strin
         ("branch-agents", _) => AgentBook::parse(bytes).map(drop),
         ("iterative", _) => json::<Task>(bytes).map(drop),
         ("notices", _) => json::<Notices>(bytes).map(drop),
-        ("execute-state", _) => execute::parse(bytes).map(drop),
+        ("execute-state", _) => execution::parse(bytes).map(drop),
         ("executions", _) => json::<Executions>(bytes).map(drop),
         ("cleared", _) => json::<Cleared>(bytes).map(drop),
         ("settings", _) => Settings::read(bytes).1.map_or(Ok(()), Err),

@@ -12,9 +12,9 @@ use std::path::Path;
 pub use repair::repair;
 
 use crate::books::autonomous::{self, Autonomous};
-use crate::books::execute;
 use crate::books::executions::Executions;
 use crate::error::{Error, Result};
+use crate::facts::execution;
 use crate::facts::files;
 use crate::json::Object;
 use crate::schema::checker::Fault;
@@ -175,7 +175,7 @@ impl Report {
     fn add_executions(&mut self, documents: &Documents, view: &View) {
         let known: Executions = view.document("executions.json").unwrap_or_default();
         for known in known.executions {
-            let path = Path::new(&known.tasks_path).join(execute::FILE);
+            let path = Path::new(&known.tasks_path).join(execution::FILE);
             let read = match files::read_all(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 other => other.map(Some).map_err(|error| Error::io("read", &path, error)),

@@ -47,7 +47,7 @@ fn generated(name: &str) -> Value {
         "autonomous-loop" => of::<books::autonomous::Autonomous>(name, "Autonomous loop"),
         "autonomous-watch" => of::<books::watched::Watched>(name, "Autonomous loop as last seen"),
         "branch-state" => of::<books::branch::BranchState>(name, "Branch state"),
-        "execute-state" => of::<books::execute::Execution>(name, "Execution"),
+        "execute-state" => of::<crate::execute::document::Execution>(name, "Execution"),
         "executions" => of::<books::executions::Executions>(name, "Executions of a project"),
         "branch-agents" => of::<books::tracked::File>(name, "Branch agents"),
         "iterative" => of::<books::iterative::Task>(name, "Iterative task"),
