@@ -33,7 +33,7 @@ use hookkeeper::facts::{classify, command, findings, hook_runs, retry, todos, tr
 use hookkeeper::id::TaskSlug;
 use hookkeeper::json::Object;
 use hookkeeper::loops::{autonomous, queue as queue_loop, render};
-use hookkeeper::{books, execute, time, wiring};
+use hookkeeper::{execute, time, wiring};
 
 /// What the recorded files are full of, and what parsers look for.
 const WORDS: [&str; 24] = [

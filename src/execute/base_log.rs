@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::MergedTask;
 use super::document::Execution;
-use super::reconcile::MergedTask;
 
 /// A commit on the base branch, as [`LOG_FORMAT`] prints it.
 #[derive(Debug, PartialEq)]
@@ -45,11 +45,6 @@ pub fn merged_tasks(state: &Execution, log: &str) -> Vec<MergedTask> {
     let mut found: Vec<MergedTask> = Vec::new();
     let mut own = entries.first().map(|entry| entry.commit);
     for entry in &entries {
-        let merged = |id: &str| MergedTask {
-            id: id.to_owned(),
-            commit: entry.commit.to_owned(),
-            at: crate::time::from_seconds(entry.at),
-        };
         // Only commits of the branch itself say what it has; others came with a merge.
         if own == Some(entry.commit) {
             own = entry.parents.first().copied();
@@ -58,22 +53,27 @@ pub fn merged_tasks(state: &Execution, log: &str) -> Vec<MergedTask> {
             let begun = state.base_commit.as_deref().unwrap_or_default();
             let is_own = begun.is_empty() || entry.begun.is_empty() || entry.begun == begun;
             let ids = entry.ids.iter().filter(|_| is_own).copied().chain(by_name);
-            found.extend(ids.filter(|id| state.tasks.contains_key(*id)).map(merged));
+            found.extend(ids.filter(|id| state.tasks.contains_key(*id)).map(|id| entry.merged(id)));
         }
     }
-    let by_commit: BTreeMap<&str, &LoggedCommit> =
-        entries.iter().map(|entry| (entry.commit, entry)).collect();
+    let by_commit: BTreeMap<&str, &LoggedCommit> = entries.iter().map(|e| (e.commit, e)).collect();
     for (id, task) in &state.tasks {
         let last = task.commits.last().and_then(|commit| by_commit.get(commit.hash.as_str()));
         if let Some(entry) = last.filter(|_| !found.iter().any(|have| have.id == *id)) {
-            let at = crate::time::from_seconds(entry.at);
-            found.push(MergedTask { id: id.clone(), commit: entry.commit.to_owned(), at });
+            found.push(entry.merged(id));
         }
     }
     found.reverse();
     let mut seen = BTreeSet::new();
     found.retain(|merged| seen.insert(merged.id.clone()));
     found
+}
+
+impl LoggedCommit<'_> {
+    fn merged(&self, id: &str) -> MergedTask {
+        let at = crate::time::from_seconds(self.at);
+        MergedTask { id: id.to_owned(), commit: self.commit.to_owned(), at }
+    }
 }
 
 /// `Merge branch 'worktree-L2-001'` and the like.

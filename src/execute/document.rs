@@ -8,6 +8,7 @@ mod derived;
 mod task;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,7 @@ pub struct Execution {
     pub tasks: BTreeMap<String, TaskRecord>,
     /// In the order of completion.
     pub merge_queue: Vec<QueuedMerge>,
-    #[serde(deserialize_with = "derived::metrics_of_any_names")]
+    #[serde(deserialize_with = "derived::read_metrics")]
     pub metrics: ExecutionMetrics,
     /// The branch that tasks start from and are merged to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,13 +186,13 @@ impl Execution {
     }
 
     pub fn task(&self, id: &str) -> Result<&TaskRecord, Error> {
-        let missing = || format!("there is no task {id} in {}", self.prd_slug);
-        Ok(self.tasks.get(id).ok_or_else(missing)?)
+        self.tasks
+            .get(id)
+            .ok_or_else(|| format!("there is no task {id} in {}", self.prd_slug).into())
     }
 
     pub fn task_mut(&mut self, id: &str) -> Result<&mut TaskRecord, Error> {
-        let missing = || format!("there is no task {id} in {}", self.prd_slug);
-        Ok(self.tasks.get_mut(id).ok_or_else(missing)?)
+        self.tasks.get_mut(id).ok_or_else(|| format!("there is no task {id}").into())
     }
 
     /// Where a task's worktree is made.
@@ -226,14 +227,8 @@ impl Execution {
     }
 }
 
-impl ExecutionStatus {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Stopped => "stopped",
-            Self::Abandoned => "abandoned",
-        }
+impl fmt::Display for ExecutionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }

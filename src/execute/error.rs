@@ -3,6 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
+/// Leaves the function with a sentence as its error.
+macro_rules! refuse {
+    ($($sentence:tt)*) => {
+        return Err($crate::execute::Error::from(format!($($sentence)*)))
+    };
+}
+
 #[derive(Debug, PartialEq)]
 pub struct Error(String);
 
@@ -27,15 +34,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<String> for Error {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl From<&str> for Error {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
+impl<T: Into<String>> From<T> for Error {
+    fn from(text: T) -> Self {
+        Self(text.into())
     }
 }
 

@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Result;
 use super::document::{self, Execution, ExecutionStatus, FILE};
-use super::tasks_folder::TasksFolder;
+use super::{Result, TasksFolder};
 use crate::books::executions::Known;
 use crate::facts::{files, git};
 use crate::process::Process;
@@ -32,12 +31,11 @@ pub fn refuse_worktree_copy(process: &Process, path: &Path) -> Result<()> {
         if read_state(Path::new(&known.tasks_path))
             .is_some_and(|state| state.tasks.contains_key(id))
         {
-            return Err(format!(
+            refuse!(
                 "{} is in the worktree of {id}, which has only a copy of it; use {}",
                 path.display(),
                 original.display()
-            )
-            .into());
+            );
         }
     }
     Ok(())
@@ -51,13 +49,12 @@ pub fn follow_move(folder: &TasksFolder, mut state: Execution) -> Result<Executi
         return Ok(state);
     }
     if named.join(FILE).is_file() {
-        return Err(format!(
+        refuse!(
             "{} is a copy of the execution in {}; use that, or {} with --project-path DIR makes this one its own",
             here.join(FILE).display(),
             named.display(),
             folder.command("rebuild")
-        )
-        .into());
+        );
     }
     state.tasks_path = here.display().to_string();
     Ok(state)
@@ -76,13 +73,12 @@ pub fn refuse_shared_ids(folder: &TasksFolder, state: &Execution) -> Result<()> 
         let shared: Vec<&String> =
             found.tasks.keys().filter(|id| own.contains(&lower(id))).take(5).collect();
         if let (Some(first), false) = (shared.first(), found.status == ExecutionStatus::Completed) {
-            return Err(format!(
+            refuse!(
                 "the execution in {} is not finished and has tasks of the same ids ({first}{}); finish it, or `hookkeeper execute reset {} --force` takes it away",
                 other.display(),
                 if shared.len() > 1 { ", …" } else { "" },
                 other.display()
-            )
-            .into());
+            );
         }
     }
     Ok(())

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use super::document::{Claim, ClaimedStep, Execution, ExecutionStatus, QueueStatus, TaskStatus};
 use super::merge_commit::{self, MergeMessage, PreparedMerge};
-use super::reconcile::task_branch;
-use super::repository::Repository;
-use super::tasks_folder::TasksFolder;
 use super::transitions::{self, FailedAttempt};
-use super::{Error, Result, recover, worktree, worktree_status};
-use crate::store::lock::Lock;
+use super::{
+    Error, LockedRepository, Repository, Result, TasksFolder, recover, task_branch, worktree_status,
+};
 
 /// What came of merging a task.
 #[derive(Default)]
@@ -82,20 +80,13 @@ pub fn merge_all(
 /// more than was merged stays; what is said of that.
 pub fn complete_merge(
     folder: &TasksFolder,
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     id: &str,
     commit: &str,
 ) -> Result<Option<String>> {
     let task = folder.load()?.tasks.remove(id).unwrap_or_default();
     let path = task.worktree_path.as_deref().map(Path::new);
-    let obstacle = match path {
-        Some(path) => worktree_status::removal_obstacle(repository, path, id, &task)?,
-        None => None,
-    };
-    if obstacle.is_none() {
-        worktree::remove(repository, lock, id, path)?;
-    }
+    let obstacle = worktree_status::remove_unless_used(repository, id, path, &task)?;
     folder.update(|state| transitions::complete_task(state, id, commit, &folder.now()))?;
     Ok(obstacle.map(|why| format!("its worktree stays: {why}")))
 }
@@ -120,7 +111,7 @@ fn check_preconditions(
 ) -> Result<()> {
     if state.status == ExecutionStatus::Stopped {
         let resume = folder.command("resume");
-        return Err(format!("the execution is stopped; {resume} goes on").into());
+        refuse!("the execution is stopped; {resume} goes on");
     }
     // An interrupted merge may have left any of the rest; it is looked at first.
     let first = state.open_merges().next().and_then(|queued| state.tasks.get(&queued.task_id));
@@ -148,7 +139,7 @@ fn claim_first(folder: &TasksFolder) -> Result<QueueHead> {
                 return Ok(QueueHead::Busy(text));
             }
             Some(claim) => {
-                let (step, pid) = (claim.step.as_str(), claim.by.pid);
+                let (step, pid) = (claim.step.participle(), claim.by.pid);
                 return Ok(QueueHead::Busy(format!("{id} is being {step} by process {pid}.")));
             }
             None => {}
@@ -162,14 +153,14 @@ fn claim_first(folder: &TasksFolder) -> Result<QueueHead> {
 
 /// Merges a task that this process has claimed. An error leaves it waiting as it was.
 fn merge_claimed(folder: &TasksFolder, repository: &Repository, id: &str) -> Result<MergeOutcome> {
-    let lock = match repository.lock() {
-        Ok(lock) => lock,
+    let repository = &match repository.lock() {
+        Ok(locked) => locked,
         Err(error) => {
             folder.release_claim(id, TaskStatus::Verified)?;
             return Err(error);
         }
     };
-    let merged = merge_task(folder, repository, &lock, id);
+    let merged = merge_task(folder, repository, id);
     if merged.is_err() {
         // Unless the base branch has it: then only the rest is missing, and `resume` does it.
         let mut state = folder.load()?;
@@ -186,8 +177,7 @@ fn merge_claimed(folder: &TasksFolder, repository: &Repository, id: &str) -> Res
 
 fn merge_task(
     folder: &TasksFolder,
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     id: &str,
 ) -> Result<MergeOutcome> {
     let state = folder.load()?;
@@ -208,8 +198,7 @@ fn merge_task(
             "its branch is not at the commit that was verified",
         );
     }
-    let worktree = task.worktree_path.as_deref().map(Path::new).filter(|path| path.is_dir());
-    if let Some(path) = worktree
+    if let Some(path) = task.existing_worktree()
         && let Some(why) = worktree_status::merge_obstacle(repository, path, id, task)?
     {
         return require_verification(folder, id, &why);
@@ -220,7 +209,7 @@ fn merge_task(
     }
     let begun = state.base_commit.as_deref();
     let message = MergeMessage { id, name: task.name.as_deref(), begun };
-    let commit = match merge_commit::prepare(repository, lock, &onto, &tip, &message)? {
+    let commit = match merge_commit::prepare(repository, &onto, &tip, &message)? {
         PreparedMerge::Commit(commit) => commit,
         PreparedMerge::Conflict(files) => {
             let files = files.join(", ");
@@ -237,8 +226,8 @@ fn merge_task(
         (claim.onto, claim.commit) = (Some(onto.clone()), Some(commit.clone()));
         Ok(())
     })?;
-    merge_commit::fast_forward(repository, lock, &commit)?;
-    let stays = complete_merge(folder, repository, lock, id, &commit)?;
+    merge_commit::fast_forward(repository, &commit)?;
+    let stays = complete_merge(folder, repository, id, &commit)?;
     let notes = stays.into_iter().chain(merge_commit::submodule_hint(repository, &onto, &commit)?);
     let note = Some(notes.collect::<Vec<_>>().join("; ")).filter(|note| !note.is_empty());
     Ok(MergeOutcome { id: id.to_owned(), commit: Some(commit), error: None, note })

@@ -6,9 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::reconcile::{TASK_BASE_TRAILER, TASK_ID_TRAILER};
-use super::repository::Repository;
-use super::{Result, partial_checkout};
-use crate::store::lock::Lock;
+use super::{LockedRepository, Repository, Result, partial_checkout};
 
 pub enum PreparedMerge {
     Commit(String),
@@ -26,14 +24,13 @@ pub struct MergeMessage<'a> {
 
 /// Merges two commits; nothing but objects is written.
 pub fn prepare(
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     onto: &str,
     tip: &str,
     message: &MergeMessage,
 ) -> Result<PreparedMerge> {
     let args = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", onto, tip];
-    let output = repository.try_change(&args, lock)?;
+    let output = repository.try_change(&args)?;
     let mut fields = output.out.split('\0').filter(|field| !field.is_empty());
     let tree = fields.next().unwrap_or_default().to_owned();
     match output.code {
@@ -44,7 +41,7 @@ pub fn prepare(
         }
         _ => {
             let why = output.complaint();
-            return Err(format!("git merge-tree: {why} (git 2.38 or newer is needed)").into());
+            refuse!("git merge-tree: {why} (git 2.38 or newer is needed)");
         }
     }
     let name = message.name.map(|name| format!(": {}", crate::books::clip(name, 60)));
@@ -53,16 +50,16 @@ pub fn prepare(
         message.begun.map(|commit| format!("\n{TASK_BASE_TRAILER}: {commit}")).unwrap_or_default();
     let trailer = format!("{TASK_ID_TRAILER}: {}{begun}", message.id);
     let args = ["commit-tree", &tree, "-p", onto, "-p", tip, "-m", &subject, "-m", &trailer];
-    let output = repository.try_change(&args, lock)?;
+    let output = repository.try_change(&args)?;
     if !output.is_good() {
-        return Err(format!("git cannot make the merge commit: {}", output.complaint()).into());
+        refuse!("git cannot make the merge commit: {}", output.complaint());
     }
     Ok(PreparedMerge::Commit(output.out.trim().to_owned()))
 }
 
 /// Moves the base branch and its checkout to the merge commit.
-pub fn fast_forward(repository: &Repository, lock: &Lock, commit: &str) -> Result<()> {
-    repository.change(&["merge", "--quiet", "--no-stat", "--ff-only", commit], lock)
+pub fn fast_forward(repository: &LockedRepository, commit: &str) -> Result<()> {
+    repository.change(&["merge", "--quiet", "--no-stat", "--ff-only", commit])
 }
 
 /// What people should hear of after a merge: git leaves submodules where they are.

@@ -2,11 +2,13 @@
 //! state is a copy of what git knows, and `rebuild` makes it one again. `commands/` has the command
 //! line; nothing else here knows it.
 
+#[macro_use]
+mod error;
+
 mod base_log;
 pub(crate) mod commands;
 mod counts;
 pub mod document;
-mod error;
 pub mod graph;
 mod locate;
 mod merge;
@@ -33,3 +35,6 @@ mod worktree_status;
 mod xml;
 
 use error::{Error, Result};
+use reconcile::{Correction, GitFacts, MergedTask, task_branch};
+use repository::{LockedRepository, Repository, started};
+use tasks_folder::TasksFolder;

@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::repository::Repository;
-use super::{Error, Result};
+use super::{Error, LockedRepository, Repository, Result};
 use crate::facts::files;
-use crate::store::lock::Lock;
 
 /// What was done about a checkout that git may have been killed in.
 pub enum CheckoutOutcome {
@@ -21,8 +19,7 @@ pub enum CheckoutOutcome {
 /// A checkout that git was killed in on its way from `onto` to `commit`: brought to its end, if
 /// everything in it is of one of the two. With `torn`, git was writing files when it was killed.
 pub fn finish(
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     base: &str,
     onto: &str,
     commit: &str,
@@ -45,22 +42,19 @@ pub fn finish(
     if !others.is_empty() {
         return Ok(CheckoutOutcome::ForeignChanges(others));
     }
-    let gone = changes.iter().filter(|change| change.new.is_none());
-    let gone: Vec<&str> = gone.map(|change| change.path.as_str()).collect();
-    for paths in gone.chunks(200) {
-        let args = ["rm", "--quiet", "--force", "--ignore-unmatch", "--"];
-        repository.change(&[&args[..], paths].concat(), lock)?;
-    }
-    let there = changes.iter().filter(|change| change.new.is_some());
-    let there: Vec<&str> = there.map(|change| change.path.as_str()).collect();
     let source = format!("--source={commit}");
-    for paths in there.chunks(200) {
-        let args = ["restore", &source, "--staged", "--worktree", "--"];
-        repository.change(&[&args[..], paths].concat(), lock)?;
+    let remove = ["rm", "--quiet", "--force", "--ignore-unmatch", "--"];
+    let restore = ["restore", &source, "--staged", "--worktree", "--"];
+    for (args, is_there) in [(remove, false), (restore, true)] {
+        let files = changes.iter().filter(|file| file.new.is_some() == is_there);
+        let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
+        for some in paths.chunks(200) {
+            repository.change(&[&args[..], some].concat())?;
+        }
     }
     let name = format!("refs/heads/{base}");
     let reason = "hookkeeper: an interrupted merge";
-    repository.change(&["update-ref", "-m", reason, &name, commit, onto], lock)?;
+    repository.change(&["update-ref", "-m", reason, &name, commit, onto])?;
     Ok(CheckoutOutcome::Finished)
 }
 
@@ -116,16 +110,8 @@ fn inspect<'a>(
     changes: &'a [ChangedFile],
     commit: &str,
 ) -> Result<Vec<(&'a str, FileContent)>> {
-    let args = [
-        "status",
-        "--porcelain",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-        "--ignore-submodules=all",
-    ];
-    let status = repository.query(&args)?;
-    let touched: BTreeSet<&str> = status.split('\0').filter_map(|entry| entry.get(3..)).collect();
+    let touched = repository.changed_paths(&repository.top, "--untracked-files=all")?;
+    let touched: BTreeSet<&str> = touched.iter().map(String::as_str).collect();
     let ours: BTreeSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     let is_moved =
         |change: &&ChangedFile| !change.is_submodule && touched.contains(change.path.as_str());

@@ -50,12 +50,11 @@ pub fn load_plan(tasks: &Path) -> Result<TaskPlan> {
         let rest = wrong.len().saturating_sub(20);
         let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
         let list = wrong.iter().take(20).map(|why| format!("\n  {}", clip(why, 300)));
-        return Err(format!(
+        refuse!(
             "the plan in {} cannot be carried out; put this right and try again:{}{more}",
             tasks.display(),
             list.collect::<String>()
-        )
-        .into());
+        );
     }
     Ok(plan)
 }

@@ -3,21 +3,17 @@
 
 use super::document::{Execution, TaskRecord};
 use super::plan::{PlannedTask, TaskPlan};
-use super::reconcile::{Correction, GitFacts};
+use super::{Correction, GitFacts};
 
 /// A task of the plan, with nothing done yet.
 pub fn new_task(planned: &PlannedTask) -> TaskRecord {
-    with_plan(TaskRecord::default(), planned)
-}
-
-fn with_plan(task: TaskRecord, planned: &PlannedTask) -> TaskRecord {
     TaskRecord {
         layer: planned.layer.clone(),
         name: planned.name.clone(),
         priority: planned.priority,
         file: planned.file.clone(),
         depends_on: planned.needs.clone(),
-        ..task
+        ..TaskRecord::default()
     }
 }
 
@@ -32,7 +28,7 @@ pub fn add_planned(state: &mut Execution, plan: &TaskPlan) -> Vec<Correction> {
             correct("was missing, is pending".into());
             continue;
         };
-        let wanted = with_plan(have.clone(), planned);
+        let wanted = have.clone().with_plan_of(new_task(planned));
         let differs = [
             ("layer", have.layer != wanted.layer),
             ("name", have.name != wanted.name),
@@ -43,7 +39,8 @@ pub fn add_planned(state: &mut Execution, plan: &TaskPlan) -> Vec<Correction> {
         let names: Vec<&str> =
             differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect();
         if !names.is_empty() {
-            correct(format!("its {} now as in the plan", is_or_are(&names)));
+            let are = if names.len() == 1 { "is" } else { "are" };
+            correct(format!("its {} {are} now as in the plan", names.join(", ")));
             *have = wanted;
         }
     }
@@ -71,10 +68,6 @@ pub fn remove_unplanned(
         Correction { id, text: "is neither in the plan nor in git, and is taken out".into() }
     };
     unknown.into_iter().map(remove).collect()
-}
-
-fn is_or_are(names: &[&str]) -> String {
-    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 
 use std::path::Path;
 
-use super::Result;
 use super::document::FILE;
-use super::repository::{Repository, started};
+use super::{Repository, Result, started};
 use crate::process::git::Git;
 
 /// What git leaves while one of these is under way.
@@ -28,11 +27,9 @@ impl Repository {
     /// Nothing of a person's is under way in it.
     pub fn ensure_idle(&self) -> Result<()> {
         match operation_in_progress(&self.git_dir) {
-            Some((what, way_out)) => Err(format!(
-                "{what} is under way in {}; finish it or `{way_out}`",
-                self.top.display()
-            )
-            .into()),
+            Some((what, way_out)) => {
+                refuse!("{what} is under way in {}; finish it or `{way_out}`", self.top.display())
+            }
             None => Ok(()),
         }
     }
@@ -44,20 +41,17 @@ impl Repository {
             Some(head) => format!("{} is on branch {head}", self.top.display()),
             None => format!("HEAD of {} is detached", self.top.display()),
         };
-        Err(format!("{is}, tasks are merged to {base}; `git checkout {base}` first").into())
+        refuse!("{is}, tasks are merged to {base}; `git checkout {base}` first")
     }
 
     /// Git knows in whose name it commits.
     pub fn ensure_identity(&self) -> Result<()> {
         let output = self.try_query(&["var", "GIT_COMMITTER_IDENT"])?;
-        match output.is_good() {
-            true => Ok(()),
-            false => Err(format!(
-                "git does not know who commits: set user.name and user.email ({})",
-                output.complaint()
-            )
-            .into()),
+        if output.is_good() {
+            return Ok(());
         }
+        let why = output.complaint();
+        refuse!("git does not know who commits: set user.name and user.email ({why})")
     }
 
     /// No tracked file is modified, but for the state in the folder of the tasks.
@@ -70,26 +64,23 @@ impl Repository {
             1 => String::new(),
             several => format!(" and {} more", several - 1),
         };
-        Err(format!(
+        refuse!(
             "{} has changes that are not committed ({first}{more}); commit or stash them first",
             self.top.display()
         )
-        .into())
     }
 
-    /// Tracked files that differ from HEAD, in a checkout. A submodule is a checkout of its own: after
-    /// a merge that moves it, it is merely behind.
+    /// Tracked files that differ from HEAD, in a checkout.
     pub fn modified_files(&self, checkout: &Path) -> Result<Vec<String>> {
-        let args = [
-            "status",
-            "--porcelain",
-            "-z",
-            "--untracked-files=no",
-            "--no-renames",
-            "--ignore-submodules=all",
-        ];
-        let status = self.successful(started(Git::in_dir(checkout).ask(&args))?)?;
-        let entries = status.out.split('\0').filter(|entry| entry.len() > 3);
-        Ok(entries.filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+        self.changed_paths(checkout, "--untracked-files=no")
+    }
+
+    /// What differs from HEAD, in a checkout. A submodule is a checkout of its own: after a merge that
+    /// moves it, it is merely behind.
+    pub fn changed_paths(&self, checkout: &Path, untracked: &str) -> Result<Vec<String>> {
+        let args = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"];
+        let git = Git::in_dir(checkout);
+        let status = self.successful(started(git.ask(&[&args[..], &[untracked]].concat()))?)?;
+        Ok(status.out.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
     }
 }

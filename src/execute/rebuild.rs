@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::counts::stale_counts;
 use super::document::{self, Execution, FILE, TaskRecord, VERSION};
 use super::plan::TaskPlan;
-use super::reconcile::{self, Correction, GitFacts};
-use super::repository::Repository;
-use super::tasks_folder::TasksFolder;
-use super::{Error, Result, locate, plan_files, plan_sync, setup, worktree};
+use super::{
+    Correction, Error, GitFacts, Repository, Result, TasksFolder, locate, plan_files, plan_sync,
+    reconcile, setup, worktree,
+};
 use crate::books::{Extra, clip, plural};
 
 /// So often a state is read again that others change meanwhile.
@@ -84,8 +84,8 @@ fn try_rebuild(folder: &TasksFolder, given: &Given) -> Result<Option<Rebuilt>> {
         }
     }
     let repository = folder.repository(&state)?;
-    let lock = repository.lock()?;
-    worktree::repair(&repository, &lock, &state)?;
+    let repository = repository.lock()?;
+    worktree::repair(&repository, &state)?;
     let facts = repository.read_facts(&state)?;
     if let Ok(plan) = &plan {
         corrections.extend(plan_sync::remove_unplanned(&mut state, plan, &facts));
@@ -182,15 +182,7 @@ fn salvage(
 fn salvage_task(task: &mut TaskRecord, fields: &Extra) -> bool {
     let whole = Value::Object(fields.clone());
     if let Ok(old) = serde_json::from_value::<TaskRecord>(whole) {
-        let planned = std::mem::take(task);
-        *task = TaskRecord {
-            layer: planned.layer,
-            name: planned.name,
-            priority: planned.priority,
-            file: planned.file,
-            depends_on: planned.depends_on,
-            ..old
-        };
+        *task = old.with_plan_of(std::mem::take(task));
         return true;
     }
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
@@ -221,10 +213,9 @@ fn refuse_newer(bytes: Option<&[u8]>) -> Result<()> {
     let version = value.as_ref().and_then(|value| value.get("schema_version")?.as_str());
     let number = |version: &str| version.parse::<f64>().unwrap_or(0.0);
     match version {
-        Some(version) if number(version) > number(VERSION) => Err(format!(
+        Some(version) if number(version) > number(VERSION) => refuse!(
             "the state is of schema {version}, this program knows {VERSION}; it is left as it is"
-        )
-        .into()),
+        ),
         _ => Ok(()),
     }
 }

@@ -123,15 +123,15 @@ fn explain_lost_branch(id: &str, before: &TaskRecord, after: &TaskRecord) -> Str
     let commit = before.commits.last().map_or("COMMIT", |commit| commit.hash.as_str());
     format!(
         "was {}, is {}: its branch is gone, its worktree is not; `git branch {branch} {}` brings it back, `reset-task --force` takes both away",
-        before.status.as_str(),
-        after.status.as_str(),
+        before.status,
+        after.status,
         commit.get(..12).unwrap_or(commit)
     )
 }
 
 /// What people should hear of; fields that follow from the rest are not worth a word.
 fn explain_difference(before: &TaskRecord, after: &TaskRecord) -> Option<String> {
-    let was = before.status.as_str();
+    let was = before.status;
     let commit = after.merge_commit.as_deref().unwrap_or_default();
     let short = commit.get(..7).unwrap_or(commit);
     if before.status != after.status {
@@ -154,7 +154,7 @@ fn explain_difference(before: &TaskRecord, after: &TaskRecord) -> Option<String>
             TaskStatus::Verified => "the merge did not happen".into(),
             _ => format!("it has {} attempts", after.attempts),
         };
-        return Some(format!("was {was}, is {}: {why}", after.status.as_str()));
+        return Some(format!("was {was}, is {}: {why}", after.status));
     }
     if before.attempts != after.attempts {
         return Some(format!("attempts were {}, are {}", before.attempts, after.attempts));

@@ -2,11 +2,10 @@
 
 use super::document::{Claim, ClaimedStep, Execution, TaskStatus};
 use super::partial_checkout::{self, CheckoutOutcome};
-use super::repository::Repository;
-use super::tasks_folder::TasksFolder;
-use super::{Result, merge, reset, verification, worktree};
+use super::{
+    LockedRepository, Repository, Result, TasksFolder, merge, reset, verification, worktree,
+};
 use crate::process::child;
-use crate::store::lock::Lock;
 
 /// Settles a task's interrupted step, if it has one; what was done about it.
 pub fn recover_task(
@@ -15,7 +14,7 @@ pub fn recover_task(
     id: &str,
 ) -> Result<Option<String>> {
     let Some((claim, state)) = take_over(folder, id)? else { return Ok(None) };
-    let lock = repository.lock()?;
+    let repository = &repository.lock()?;
     let torn = claim.torn || repository.has_torn_index(&claim.at)?;
     if torn && claim.step == ClaimedStep::Merge {
         // Noted before the lock goes that tells of it.
@@ -32,7 +31,7 @@ pub fn recover_task(
                 Some(onto) => onto,
                 None => repository.base_tip(state.base())?,
             };
-            worktree::create(repository, &lock, id, &state.worktree_path(id), &onto, true)?;
+            worktree::create(repository, id, &state.worktree_path(id), &onto, true)?;
             folder.release_claim(id, TaskStatus::InProgress)?;
             "its start was interrupted; the worktree is there now".to_owned()
         }
@@ -41,7 +40,7 @@ pub fn recover_task(
             folder.release_claim(id, TaskStatus::InProgress)?;
             "its verification was interrupted; it has to be verified again".to_owned()
         }
-        ClaimedStep::Merge => match recover_merge(folder, repository, &lock, &state, id, &claim)? {
+        ClaimedStep::Merge => match recover_merge(folder, repository, &state, id, &claim)? {
             RecoveredMerge::Complete(None) => {
                 "its merge was interrupted; it is complete now".to_owned()
             }
@@ -61,7 +60,7 @@ pub fn recover_task(
             }
         },
         ClaimedStep::Reset => {
-            reset::reset_task(folder, repository, &lock, &state, id)?;
+            reset::reset_task(folder, repository, &state, id)?;
             "its reset was interrupted; it is done now".to_owned()
         }
     };
@@ -93,8 +92,7 @@ enum RecoveredMerge {
 /// Brings an interrupted merge to its end, if the base branch or the checkout has any of it.
 fn recover_merge(
     folder: &TasksFolder,
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     state: &Execution,
     id: &str,
     claim: &Claim,
@@ -106,11 +104,11 @@ fn recover_merge(
         if base != *onto || repository.current_branch()?.as_deref() != Some(state.base()) {
             return Ok(undone);
         }
-        match partial_checkout::finish(repository, lock, state.base(), onto, commit, claim.torn)? {
+        match partial_checkout::finish(repository, state.base(), onto, commit, claim.torn)? {
             CheckoutOutcome::Finished => {}
             CheckoutOutcome::Untouched => return Ok(undone),
             CheckoutOutcome::ForeignChanges(files) => return Ok(RecoveredMerge::Undone(files)),
         }
     }
-    Ok(RecoveredMerge::Complete(merge::complete_merge(folder, repository, lock, id, commit)?))
+    Ok(RecoveredMerge::Complete(merge::complete_merge(folder, repository, id, commit)?))
 }

@@ -1,11 +1,11 @@
 //! The repository of an execution, and what it has.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use super::base_log::{self, LOG_FORMAT};
 use super::document::Execution;
-use super::reconcile::{GitFacts, task_branch};
-use super::{Error, Result};
+use super::{Error, GitFacts, Result, task_branch};
 use crate::facts::processes;
 use crate::process::git::{Git, Said};
 use crate::store::execution;
@@ -24,14 +24,19 @@ pub struct Repository {
     rebuild: String,
 }
 
+/// A repository that no other command of an execution changes meanwhile. Git inherits the lock.
+pub struct LockedRepository<'a> {
+    repository: &'a Repository,
+    lock: Lock,
+}
+
 impl Repository {
     pub fn open(dir: &Path, rebuild: String) -> Result<Self> {
         if !dir.is_dir() {
             let dir = dir.display();
-            return Err(format!(
+            refuse!(
                 "the project {dir} is not there; {rebuild} with --project-path DIR says where it is"
-            )
-            .into());
+            );
         }
         let git = Git::in_dir(dir);
         let args = [
@@ -43,12 +48,11 @@ impl Repository {
         ];
         let output = started(git.ask(&args))?;
         if !output.is_good() {
-            return Err(format!(
+            refuse!(
                 "{} is no git checkout ({}); `git init` and a first commit make it one",
                 dir.display(),
                 output.complaint()
-            )
-            .into());
+            );
         }
         let mut lines = output.out.lines();
         let mut next = || lines.next().unwrap_or_default().to_owned();
@@ -163,13 +167,14 @@ impl Repository {
         self.query(&["log", "--topo-order", LOG_FORMAT, &range, "--"])
     }
 
-    /// Orders what is changed in the repository; git inherits it.
-    pub fn lock(&self) -> Result<Lock> {
-        execution::lock_repository(&self.common).map_err(|error| {
+    /// Waits until nobody else changes it.
+    pub fn lock(&self) -> Result<LockedRepository<'_>> {
+        let lock = execution::lock_repository(&self.common).map_err(|error| {
             let dir = self.common.display();
             Error::from(error)
                 .context(format!("another command of an execution holds {dir} for long"))
-        })
+        })?;
+        Ok(LockedRepository { repository: self, lock })
     }
 
     /// Whether a git that was killed since then has left the index locked: it was writing files.
@@ -212,21 +217,31 @@ impl Repository {
         started(self.git.ask(args))
     }
 
-    /// Lets git change something; its complaint is an error.
-    pub fn change(&self, args: &[&str], lock: &Lock) -> Result<()> {
-        self.successful(self.try_change(args, lock)?).map(|_| ())
-    }
-
-    /// Lets git change something; what it says is for the caller to judge.
-    pub fn try_change(&self, args: &[&str], lock: &Lock) -> Result<Said> {
-        started(self.git.act(args, lock.file()))
-    }
-
     pub fn successful(&self, output: Said) -> Result<Said> {
         match output.is_good() {
             true => Ok(output),
-            false => Err(format!("git in {}: {}", self.top.display(), output.complaint()).into()),
+            false => refuse!("git in {}: {}", self.top.display(), output.complaint()),
         }
+    }
+}
+
+impl LockedRepository<'_> {
+    /// Lets git change something; its complaint is an error.
+    pub fn change(&self, args: &[&str]) -> Result<()> {
+        self.successful(self.try_change(args)?).map(|_| ())
+    }
+
+    /// Lets git change something; what it says is for the caller to judge.
+    pub fn try_change(&self, args: &[&str]) -> Result<Said> {
+        started(self.git.act(args, self.lock.file()))
+    }
+}
+
+impl Deref for LockedRepository<'_> {
+    type Target = Repository;
+
+    fn deref(&self) -> &Repository {
+        self.repository
     }
 }
 

@@ -5,11 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::document::{ClaimedStep, Execution, TaskRecord, TaskStatus};
-use super::reconcile::task_branch;
-use super::repository::Repository;
-use super::tasks_folder::TasksFolder;
-use super::{Result, worktree, worktree_status};
-use crate::store::lock::Lock;
+use super::{
+    LockedRepository, Repository, Result, TasksFolder, task_branch, worktree, worktree_status,
+};
 
 /// What was taken away: tasks, and the names that their commits are kept under.
 pub struct Removed {
@@ -20,24 +18,17 @@ pub struct Removed {
 /// Takes a task's branch away and begins it anew; the names that its commits are kept under.
 pub fn reset_task(
     folder: &TasksFolder,
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     state: &Execution,
     id: &str,
 ) -> Result<Vec<String>> {
-    let kept_refs = remove_task(repository, lock, state, id)?;
+    let kept_refs = remove_task(repository, state, id)?;
     folder.update(|state| {
         state.dequeue(id);
         let task = state.task_mut(id)?;
-        *task = TaskRecord {
-            layer: task.layer.take(),
-            name: task.name.take(),
-            priority: task.priority,
-            file: task.file.take(),
-            depends_on: std::mem::take(&mut task.depends_on),
-            extra: std::mem::take(&mut task.extra),
-            ..TaskRecord::default()
-        };
+        let mut old = std::mem::take(task);
+        let extra = std::mem::take(&mut old.extra);
+        *task = TaskRecord { extra, ..TaskRecord::default() }.with_plan_of(old);
         // The batch is chosen anew with it.
         state.batch.clear();
         Ok(())
@@ -75,24 +66,19 @@ pub fn begun_tasks(repository: &Repository, state: &Execution) -> Result<BTreeSe
 }
 
 fn remove_all(folder: &TasksFolder, repository: &Repository) -> Result<Removed> {
-    let lock = repository.lock()?;
+    let repository = &repository.lock()?;
     let state = folder.load()?;
     let ids = begun_tasks(repository, &state)?;
     let mut kept_refs = Vec::new();
     for id in &ids {
-        kept_refs.extend(remove_task(repository, &lock, &state, id)?);
+        kept_refs.extend(remove_task(repository, &state, id)?);
     }
     folder.state_file.lock()?.remove()?;
     Ok(Removed { ids, kept_refs })
 }
 
 /// Removes a task's worktree and branch; commits that would be lost are kept under another name.
-fn remove_task(
-    repository: &Repository,
-    lock: &Lock,
-    state: &Execution,
-    id: &str,
-) -> Result<Vec<String>> {
+fn remove_task(repository: &LockedRepository, state: &Execution, id: &str) -> Result<Vec<String>> {
     let path = state.tasks.get(id).and_then(|task| task.worktree_path.as_deref()).map(Path::new);
     let base = repository.base_tip(state.base())?;
     let checked_out = path.and_then(|path| worktree_status::head_commit(repository, path));
@@ -105,9 +91,9 @@ fn remove_task(
         }
         let short = tip.get(..12).unwrap_or(&tip);
         let name = format!("refs/hookkeeper/reset/{id}/{short}");
-        repository.change(&["update-ref", &name, &tip], lock)?;
+        repository.change(&["update-ref", &name, &tip])?;
         kept_refs.push(name);
     }
-    worktree::remove(repository, lock, id, path)?;
+    worktree::remove(repository, id, path)?;
     Ok(kept_refs)
 }

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::counts::stale_counts;
 use super::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
-use super::reconcile::{self, Correction, GitFacts, task_branch};
-use super::repository::Repository;
-use super::tasks_folder::TasksFolder;
-use super::{Result, rebuild, recover, schedule, worktree, worktree_status};
-use crate::store::lock::Lock;
+use super::{
+    Correction, GitFacts, LockedRepository, Repository, Result, TasksFolder, rebuild, reconcile,
+    recover, schedule, task_branch, worktree, worktree_status,
+};
 
 /// What `resume` would make of a state.
 pub fn preview(folder: &TasksFolder, state: &mut Execution) -> Result<Vec<Correction>> {
@@ -33,11 +32,11 @@ pub fn resume(folder: &TasksFolder, state: &Execution) -> Result<Vec<Correction>
     }
     repository.ensure_idle()?;
     // Nobody begins or merges anything between what git is asked and what is made of it.
-    let lock = repository.lock()?;
-    tidy_worktrees(folder, &repository, &lock, &mut corrections)?;
+    let repository = repository.lock()?;
+    tidy_worktrees(folder, &repository, &mut corrections)?;
     corrections.extend(rebuild::retry(|| try_reconcile(folder, &repository))?);
     // A branch of a task that is pending now is nobody's.
-    tidy_worktrees(folder, &repository, &lock, &mut corrections)?;
+    tidy_worktrees(folder, &repository, &mut corrections)?;
     Ok(corrections)
 }
 
@@ -68,8 +67,7 @@ fn clear_stop(state: &mut Execution) {
 /// What is left of tasks that are merged goes; what tasks under way have lost comes back.
 fn tidy_worktrees(
     folder: &TasksFolder,
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     corrections: &mut Vec<Correction>,
 ) -> Result<()> {
     let state = folder.load()?;
@@ -78,19 +76,12 @@ fn tidy_worktrees(
     for (id, task) in state.tasks.iter().filter(|(id, _)| !claimed.contains(*id)) {
         let text = if is_leftover(&facts, id, task) {
             let path = facts.worktrees.get(id).map(Path::new);
-            let obstacle = match path {
-                Some(path) => worktree_status::removal_obstacle(repository, path, id, task)?,
-                None => None,
-            };
-            match obstacle {
+            match worktree_status::remove_unless_used(repository, id, path, task)? {
                 Some(why) => format!("it is merged, but its worktree stays: {why}"),
-                None => {
-                    worktree::remove(repository, lock, id, path)?;
-                    format!("what was left of {} is removed", task_branch(id))
-                }
+                None => format!("what was left of {} is removed", task_branch(id)),
             }
         } else if let Some(tip) = lost_worktree(&facts, id, task) {
-            worktree::create(repository, lock, id, &state.worktree_path(id), tip, false)?;
+            worktree::create(repository, id, &state.worktree_path(id), tip, false)?;
             "its worktree was gone and is made again from its branch".into()
         } else {
             continue;

@@ -16,7 +16,7 @@ pub fn start_obstacle(state: &Execution, id: &str) -> Option<String> {
     }
     match task.status {
         TaskStatus::Pending | TaskStatus::Failed => {}
-        other => return Some(format!("it is {}", other.as_str())),
+        other => return Some(format!("it is {}", other)),
     }
     if task.layer != state.current_layer {
         let (own, current) = (task.layer.as_deref(), state.current_layer.as_deref());

@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::document::{Execution, VERSION};
 use super::plan::TaskPlan;
-use super::reconcile::task_branch;
-use super::repository::Repository;
-use super::tasks_folder::TasksFolder;
-use super::{Result, locate, plan_sync, schedule};
+use super::{Repository, Result, TasksFolder, locate, plan_sync, schedule, task_branch};
 use crate::store::{exclude, execution};
 
 /// A state for a plan, with nothing done yet.
@@ -25,10 +22,9 @@ pub fn new_execution(
     let base = match (base, repository.current_branch()?) {
         (Some(base), _) => base.to_owned(),
         (None, Some(head)) => head,
-        (None, None) => return Err(format!(
+        (None, None) => refuse!(
             "HEAD of {top} is detached, so there is no branch to merge tasks to; `git checkout BRANCH`, or --base BRANCH"
-        )
-        .into()),
+        ),
     };
     let tip = repository.branch_tip(&base)?.ok_or_else(|| {
         format!(
@@ -73,12 +69,11 @@ pub fn refuse_leftovers(
     let rest = found.len().saturating_sub(5);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     found.truncate(5);
-    Err(format!(
+    refuse!(
         "there are leftovers of an earlier execution: {}{more}; {} takes their work over, or remove them",
         found.join(", "),
         folder.command("rebuild")
     )
-    .into())
 }
 
 /// Worktrees and locks do not show up in `git status`.

@@ -6,8 +6,7 @@ use std::path::Path;
 use super::document::{
     self, Claim, ClaimedStep, Execution, FILE, QueueStatus, TaskRecord, TaskStatus,
 };
-use super::repository::Repository;
-use super::{Error, Result, locate, schedule, transitions};
+use super::{Error, Repository, Result, locate, schedule, transitions};
 use crate::books::to_bytes;
 use crate::facts::client;
 use crate::process::Process;
@@ -130,13 +129,12 @@ impl<'a> TasksFolder<'a> {
     /// Nobody is at this task right now.
     pub fn ensure_unclaimed(&self, id: &str, task: &TaskRecord) -> Result<()> {
         match &task.claim {
-            Some(claim) if !self.is_orphaned(claim) => Err(format!(
+            Some(claim) if !self.is_orphaned(claim) => refuse!(
                 "{id} is being {} by process {} since {}",
-                claim.step.as_str(),
+                claim.step.participle(),
                 claim.by.pid,
                 claim.at
-            )
-            .into()),
+            ),
             _ => Ok(()),
         }
     }
@@ -180,7 +178,7 @@ impl<'a> TasksFolder<'a> {
         let file = self.path().join(FILE);
         let Some(bytes) = bytes else {
             let (path, init) = (self.path().display(), self.command("init"));
-            return Err(format!("{path} has no {FILE}; {init} begins one").into());
+            refuse!("{path} has no {FILE}; {init} begins one");
         };
         let state = document::parse(&bytes);
         let foreign = |state: &Execution| {
@@ -188,19 +186,17 @@ impl<'a> TasksFolder<'a> {
             state.base_branch.is_none() || !has_layers
         };
         match state {
-            Ok(state) if foreign(&state) => Err(format!(
+            Ok(state) if foreign(&state) => refuse!(
                 "{} was not begun by `hookkeeper execute init`; {} completes it from the task files and git",
                 file.display(),
                 self.command("rebuild")
-            )
-            .into()),
+            ),
             Ok(state) => locate::follow_move(self, state),
-            Err(why) => Err(format!(
+            Err(why) => refuse!(
                 "{} cannot be used: {why}. {} makes a new one from git and keeps this one as {FILE}.bak",
                 file.display(),
                 self.command("rebuild")
-            )
-            .into()),
+            ),
         }
     }
 }

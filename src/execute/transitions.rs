@@ -28,7 +28,7 @@ fn is_allowed(from: TaskStatus, to: TaskStatus) -> bool {
 /// Takes a step that the table has.
 pub fn advance(id: &str, task: &mut TaskRecord, to: TaskStatus) -> Result<()> {
     if !is_allowed(task.status, to) {
-        return Err(format!("{id}: it is {}", task.status.as_str()).into());
+        refuse!("{id}: it is {}", task.status);
     }
     task.status = to;
     Ok(())
@@ -121,7 +121,7 @@ mod tests {
     fn the_architecture_has_the_same_table() {
         let text = include_str!("../../ARCHITECTURE.md");
         for (from, by, to) in TABLE {
-            let row = format!("| `{}` | {by} | `{}` |", from.as_str(), to.as_str());
+            let row = format!("| `{}` | {by} | `{}` |", from, to);
             assert!(text.contains(&row), "ARCHITECTURE.md lacks {row}");
         }
     }

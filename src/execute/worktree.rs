@@ -3,20 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Result;
 use super::document::Execution;
-use super::reconcile::task_branch;
-use super::repository::Repository;
+use super::{LockedRepository, Repository, Result, task_branch};
 use crate::facts::files;
 use crate::process::git::Git;
 use crate::store::dir::Dir;
-use crate::store::lock::Lock;
 
 /// Makes a task's worktree: on the branch that it has, else on a new one from `onto`. A worktree that
 /// is there stays, unless it was only just begun (`unfinished`) and is not whole.
 pub fn create(
-    repository: &Repository,
-    lock: &Lock,
+    repository: &LockedRepository,
     id: &str,
     path: &Path,
     onto: &str,
@@ -34,17 +30,16 @@ pub fn create(
         }
     }
     if unfinished {
-        remove_directory(repository, lock, id, path)?;
+        remove_directory(repository, id, path)?;
     }
     if path.exists() && !is_empty(path) {
         let (path, top) = (path.display(), repository.top.display());
-        return Err(format!("{path} exists and is no worktree of {top}; move it away").into());
+        refuse!("{path} exists and is no worktree of {top}; move it away");
     }
     let place = path.display().to_string();
     if repository.common.join("worktrees").join(id).exists() {
         // A worktree whose directory was deleted is still registered, and in the way.
-        let _ =
-            repository.try_change(&["worktree", "remove", "--force", "--force", &place], lock)?;
+        let _ = repository.try_change(&["worktree", "remove", "--force", "--force", &place])?;
     }
     let mut args = vec!["worktree", "add", "--quiet"];
     let had_branch = repository.branch_exists(id)?;
@@ -52,38 +47,38 @@ pub fn create(
         true => args.extend([place.as_str(), &branch]),
         false => args.extend(["-b", &branch, &place, onto]),
     }
-    let made = repository.change(&args, lock);
+    let made = repository.change(&args);
     if made.is_err() {
         // A hook of the repository that fails is heard of when everything is made.
-        let _ = remove_directory(repository, lock, id, path);
+        let _ = remove_directory(repository, id, path);
         if !had_branch && repository.branch_tip(&branch)?.is_some_and(|tip| tip == onto) {
-            let _ = repository.try_change(&["branch", "-D", "--quiet", &branch], lock);
+            let _ = repository.try_change(&["branch", "-D", "--quiet", &branch]);
         }
     }
     made
 }
 
 /// Removes a task's worktree and then its branch. What the branch has must be safe elsewhere.
-pub fn remove(repository: &Repository, lock: &Lock, id: &str, path: Option<&Path>) -> Result<()> {
+pub fn remove(repository: &LockedRepository, id: &str, path: Option<&Path>) -> Result<()> {
     let branch = task_branch(id);
     let own = |(_, on): &(PathBuf, Option<String>)| on.as_ref() == Some(&branch);
     let registered = repository.worktrees()?.into_iter().find(own).map(|(path, _)| path);
     // Never the main checkout, whatever is checked out there.
     let paths: BTreeSet<&Path> = registered.iter().map(PathBuf::as_path).chain(path).collect();
     for path in paths.into_iter().filter(|path| *path != repository.top) {
-        remove_directory(repository, lock, id, path)?;
+        remove_directory(repository, id, path)?;
     }
     if repository.branch_exists(id)? {
-        repository.change(&["branch", "-D", "--quiet", &branch], lock)?;
+        repository.change(&["branch", "-D", "--quiet", &branch])?;
     }
     Ok(())
 }
 
 /// Removes a worktree, even one that git was killed while making. A directory that git does not take
 /// for one is removed only if it is at a task's place and leads to this repository.
-fn remove_directory(repository: &Repository, lock: &Lock, id: &str, path: &Path) -> Result<()> {
+fn remove_directory(repository: &LockedRepository, id: &str, path: &Path) -> Result<()> {
     let place = path.display().to_string();
-    let _ = repository.try_change(&["worktree", "remove", "--force", "--force", &place], lock)?;
+    let _ = repository.try_change(&["worktree", "remove", "--force", "--force", &place])?;
     let is_place = path.file_name().is_some_and(|name| name == id);
     if !path.exists() || !is_place {
         return Ok(());
@@ -95,16 +90,15 @@ fn remove_directory(repository: &Repository, lock: &Lock, id: &str, path: &Path)
         })
     });
     if let (Some(parent), true) = (path.parent(), leads_here || is_empty(path)) {
-        let _ = repository.try_change(&["worktree", "unlock", &place], lock)?;
+        let _ = repository.try_change(&["worktree", "unlock", &place])?;
         Dir::open(parent)?.remove_tree(id)?;
-        let _ =
-            repository.try_change(&["worktree", "remove", "--force", "--force", &place], lock)?;
+        let _ = repository.try_change(&["worktree", "remove", "--force", "--force", &place])?;
     }
     Ok(())
 }
 
 /// Worktrees and repository find each other again where one of them was moved.
-pub fn repair(repository: &Repository, lock: &Lock, state: &Execution) -> Result<()> {
+pub fn repair(repository: &LockedRepository, state: &Execution) -> Result<()> {
     let dir = Path::new(&state.worktree_dir);
     let known: BTreeSet<PathBuf> =
         repository.worktrees()?.into_iter().map(|(path, _)| path).collect();
@@ -113,7 +107,7 @@ pub fn repair(repository: &Repository, lock: &Lock, state: &Execution) -> Result
     let lost = lost.filter(|path| path.join(".git").is_file() && !known.contains(&real(path)));
     for path in lost {
         // What git does not take for one of its own, it leaves as it is.
-        repository.try_change(&["worktree", "repair", &path.display().to_string()], lock)?;
+        repository.try_change(&["worktree", "repair", &path.display().to_string()])?;
     }
     Ok(())
 }
@@ -149,13 +143,12 @@ fn is_complete(repository: &Repository, path: &Path, branch: &str) -> bool {
     if !head.is_ok_and(|output| output.out.trim() == format!("refs/heads/{branch}")) {
         return false;
     }
-    let lock = git.ask(&["rev-parse", "--git-path", "index.lock"]);
-    let locked = lock.is_ok_and(|output| path.join(output.out.trim()).exists());
-    let initializing = git.ask(&["rev-parse", "--git-path", "locked"]);
-    let initializing = initializing.is_ok_and(|output| path.join(output.out.trim()).exists());
-    !locked
-        && !initializing
-        && repository.modified_files(path).is_ok_and(|modified| modified.is_empty())
+    let has = |name: &str| {
+        let file = git.ask(&["rev-parse", "--git-path", name]);
+        file.is_ok_and(|output| path.join(output.out.trim()).exists())
+    };
+    let is_unmodified = || repository.modified_files(path).is_ok_and(|files| files.is_empty());
+    !has("index.lock") && !has("locked") && is_unmodified()
 }
 
 fn is_empty(path: &Path) -> bool {

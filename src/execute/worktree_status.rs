@@ -3,11 +3,9 @@
 
 use std::path::Path;
 
-use super::Result;
 use super::document::TaskRecord;
 use super::preconditions::operation_in_progress;
-use super::reconcile::task_branch;
-use super::repository::{Repository, started};
+use super::{LockedRepository, Repository, Result, started, task_branch, worktree};
 use crate::books::plural;
 use crate::process::git::Git;
 
@@ -77,17 +75,24 @@ pub fn merge_obstacle(
     Ok(status.wrong_branch.or(uncommitted))
 }
 
-/// Why a worktree is not taken away without a word. What is merely missing in it is no work.
-pub fn removal_obstacle(
-    repository: &Repository,
-    path: &Path,
+/// Removes a task's worktree and branch, unless work would be lost: why. What is merely missing in a
+/// worktree is no work.
+pub fn remove_unless_used(
+    repository: &LockedRepository,
     id: &str,
+    path: Option<&Path>,
     task: &TaskRecord,
 ) -> Result<Option<String>> {
-    let Some(status) = inspect(repository, path, id)? else { return Ok(None) };
-    let there = |(how, _): &(&str, &str)| !matches!(*how, " D" | "D ");
-    let changes: Vec<(&str, &str)> = status.changes(task).into_iter().filter(there).collect();
-    Ok(explain_uncommitted(&changes).or(status.wrong_branch))
+    let status = path.map(|path| inspect(repository, path, id)).transpose()?.flatten();
+    let obstacle = status.and_then(|status| {
+        let exists = |(how, _): &(&str, &str)| !matches!(*how, " D" | "D ");
+        let changes: Vec<(&str, &str)> = status.changes(task).into_iter().filter(exists).collect();
+        explain_uncommitted(&changes).or(status.wrong_branch)
+    });
+    if obstacle.is_none() {
+        worktree::remove(repository, id, path)?;
+    }
+    Ok(obstacle)
 }
 
 impl WorktreeStatus {

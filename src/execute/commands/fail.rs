@@ -5,9 +5,9 @@ use crate::Outcome;
 use crate::books::clip_block;
 use crate::books::errors::Class;
 use crate::cli::{Project, said_json};
+use crate::execute::TasksFolder;
 use crate::execute::document::TaskStatus;
 use crate::execute::recover::recover_task;
-use crate::execute::tasks_folder::TasksFolder;
 use crate::execute::transitions::{self, FailedAttempt};
 use crate::facts::classify;
 
@@ -52,7 +52,7 @@ pub fn run(
         folder.ensure_unclaimed(id, task)?;
         // What its commands cannot see, somebody may have seen since.
         if !matches!(task.status, TaskStatus::InProgress | TaskStatus::Verified) {
-            return Err(format!("{id} cannot fail: it is {}", task.status.as_str()).into());
+            refuse!("{id} cannot fail: it is {}", task.status);
         }
         let failed = FailedAttempt {
             message: &message,

@@ -10,9 +10,7 @@ use crate::Outcome;
 use crate::books::{clip, plural};
 use crate::cli::{Project, said_json};
 use crate::execute::document::{Execution, FILE};
-use crate::execute::repository::Repository;
-use crate::execute::tasks_folder::TasksFolder;
-use crate::execute::{locate, plan_files, schedule, setup};
+use crate::execute::{Repository, TasksFolder, locate, plan_files, schedule, setup};
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::cli::said_json;
+use crate::execute::TasksFolder;
 use crate::execute::merge::{self, MergeOutcome};
-use crate::execute::tasks_folder::TasksFolder;
 
 pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
     let state = folder.load()?;

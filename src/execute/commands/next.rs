@@ -7,9 +7,7 @@ use crate::books::{clip, plural};
 use crate::cli::said_json;
 use crate::execute::document::{Execution, ExecutionStatus, MAX_ATTEMPTS, TaskRecord, TaskStatus};
 use crate::execute::plan_files::load_task_file;
-use crate::execute::reconcile::task_branch;
-use crate::execute::schedule;
-use crate::execute::tasks_folder::TasksFolder;
+use crate::execute::{TasksFolder, schedule, task_branch};
 
 pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
     let mut state = folder.load()?;

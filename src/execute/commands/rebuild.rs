@@ -7,8 +7,8 @@ use serde_json::json;
 use super::{Target, absolute, corrections_json, corrections_text, project_of_plan, registry};
 use crate::Outcome;
 use crate::cli::{Project, said_json};
+use crate::execute::TasksFolder;
 use crate::execute::rebuild::{self, Given};
-use crate::execute::tasks_folder::TasksFolder;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -1,7 +1,5 @@
 //! `execute reset-task` and `execute reset`: worktrees and branches are taken away.
 
-use std::path::Path;
-
 use anyhow::bail;
 
 use super::{Target, TaskTarget, registry};
@@ -9,10 +7,8 @@ use crate::Outcome;
 use crate::books::plural;
 use crate::cli::said_json;
 use crate::execute::document::{ClaimedStep, FILE, TaskStatus};
-use crate::execute::reconcile::task_branch;
 use crate::execute::recover::recover_task;
-use crate::execute::tasks_folder::TasksFolder;
-use crate::execute::{reset, worktree_status};
+use crate::execute::{TasksFolder, reset, task_branch, worktree_status};
 
 #[derive(clap::Args)]
 pub struct TaskArguments {
@@ -47,8 +43,7 @@ pub fn run_task(folder: &TasksFolder, options: &TaskArguments) -> anyhow::Result
             state.base()
         );
     }
-    let worktree = task.worktree_path.as_deref().map(Path::new).filter(|path| path.is_dir());
-    if let Some(path) = worktree.filter(|_| !options.force)
+    if let Some(path) = task.existing_worktree().filter(|_| !options.force)
         && let Some(why) = worktree_status::merge_obstacle(&repository, path, id, task)?
     {
         bail!("{id}: {why}; --force throws away what is not committed");
@@ -60,8 +55,7 @@ pub fn run_task(folder: &TasksFolder, options: &TaskArguments) -> anyhow::Result
         task.claim = Some(folder.new_claim(ClaimedStep::Reset));
         Ok(())
     })?;
-    let lock = repository.lock()?;
-    let kept = reset::reset_task(folder, &repository, &lock, &state, id)?;
+    let kept = reset::reset_task(folder, &repository.lock()?, &state, id)?;
     if options.task.target.json {
         return said_json(folder.load()?.task(id)?);
     }

@@ -6,9 +6,7 @@ use super::{Target, corrections_json, corrections_text, next, registry};
 use crate::Outcome;
 use crate::cli::said_json;
 use crate::execute::document::{Execution, TaskStatus};
-use crate::execute::reconcile::Correction;
-use crate::execute::resume;
-use crate::execute::tasks_folder::TasksFolder;
+use crate::execute::{Correction, TasksFolder, resume};
 
 #[derive(clap::Args)]
 pub struct Arguments {

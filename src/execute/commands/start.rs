@@ -6,11 +6,8 @@ use super::next::agent_brief;
 use crate::Outcome;
 use crate::cli::said_json;
 use crate::execute::document::{Claim, ClaimedStep, Execution, MAX_ATTEMPTS, TaskStatus};
-use crate::execute::reconcile::task_branch;
 use crate::execute::recover::recover_task;
-use crate::execute::repository::Repository;
-use crate::execute::tasks_folder::TasksFolder;
-use crate::execute::{schedule, transitions, worktree};
+use crate::execute::{Repository, TasksFolder, schedule, task_branch, transitions, worktree};
 
 pub fn run(
     folder: &TasksFolder,
@@ -30,7 +27,7 @@ pub fn run(
     let before = folder.update(|state| {
         folder.ensure_unclaimed(id, state.task(id)?)?;
         if let Some(why) = schedule::start_obstacle(state, id) {
-            return Err(format!("{id} cannot be started: {why}").into());
+            refuse!("{id} cannot be started: {why}");
         }
         let claim = Claim { onto: Some(onto.clone()), ..folder.new_claim(ClaimedStep::Start) };
         let task = state.task_mut(id)?;
@@ -45,8 +42,8 @@ pub fn run(
         task.claim = Some(claim);
         Ok(before)
     })?;
-    let lock = repository.lock()?;
-    if let Err(error) = worktree::create(&repository, &lock, id, &path, &onto, false) {
+    let repository = repository.lock()?;
+    if let Err(error) = worktree::create(&repository, id, &path, &onto, false) {
         folder.update(|state| {
             *state.task_mut(id)? = before;
             Ok(())

@@ -4,10 +4,10 @@ use crate::Outcome;
 use crate::books::{clip, plural};
 use crate::cli::said_json;
 use crate::cli::table::{align, clean};
+use crate::execute::TasksFolder;
 use crate::execute::document::{
     Execution, ExecutionStatus, LayerStatus, QueueStatus, TaskRecord, TaskStatus,
 };
-use crate::execute::tasks_folder::TasksFolder;
 use crate::time;
 
 const BAR: u64 = 20;
@@ -46,7 +46,7 @@ fn layer_tree(state: &Execution) -> String {
     let mut text = format!(
         "{}  {}  {} {}/{}  {}, {}, {}\n",
         clean(&state.prd_slug),
-        state.status.as_str(),
+        state.status,
         progress_bar(metrics.completed_tasks, metrics.total_tasks),
         metrics.completed_tasks,
         metrics.total_tasks,
@@ -96,14 +96,11 @@ fn task_rows(state: &Execution, layer: &str, trunk: &str) -> String {
             0 => String::new(),
             n => format!("attempt {n}"),
         };
-        let last = task
-            .errors
-            .last()
-            .filter(|_| matches!(task.status, TaskStatus::Failed | TaskStatus::Abandoned));
+        let last = task.errors.last().filter(|_| task.status.is_failed());
         let more = last.map(|error| clip(&error.message, 80)).or_else(|| task.agent_id.clone());
         let name = clip(task.name.as_deref().unwrap_or_default(), 40);
         let row =
-            [(*id).clone(), task.status.as_str().into(), attempts, name, more.unwrap_or_default()];
+            [(*id).clone(), task.status.to_string(), attempts, name, more.unwrap_or_default()];
         row.to_vec()
     };
     let rows: Vec<Vec<String>> = tasks.iter().take(MAX_SHOWN).map(row).collect();

@@ -1,6 +1,5 @@
 //! `execute verify`: a task's commands, in its worktree. Their exit codes decide.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -12,12 +11,10 @@ use crate::books::plural;
 use crate::cli::{Project, said_json};
 use crate::execute::document::{ClaimedStep, TaskStatus, Verification};
 use crate::execute::plan_files::load_task_file;
-use crate::execute::reconcile::task_branch;
 use crate::execute::recover::recover_task;
-use crate::execute::tasks_folder::TasksFolder;
 use crate::execute::transitions::{self, FailedAttempt};
-use crate::execute::verification;
 use crate::execute::worktree_status::{self, WorktreeStatus};
+use crate::execute::{TasksFolder, task_branch, verification};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -43,22 +40,16 @@ pub fn run(
     let state = folder.load()?;
     let task = state.task(id)?;
     let file = load_task_file(folder.path(), id, task)?;
-    let worktree = task.worktree_path.as_deref().map(Path::new).filter(|path| path.is_dir());
-    let missing = || {
-        format!(
-            "{id} is {} and has no worktree; {} makes it again",
-            task.status.as_str(),
-            folder.command("resume")
-        )
-    };
+    let resume = folder.command("resume");
+    let missing =
+        || format!("{id} is {} and has no worktree; {resume} makes it again", task.status);
     let worktree = match task.status {
-        TaskStatus::InProgress => worktree.with_context(missing)?,
-        other => bail!("{id} cannot be verified: it is {}", other.as_str()),
+        TaskStatus::InProgress => task.existing_worktree().with_context(missing)?,
+        other => bail!("{id} cannot be verified: it is {other}"),
     };
     let base = repository.base_tip(state.base())?;
     let branch = task_branch(id);
-    let gone =
-        || format!("the branch {branch} is gone; {} puts that right", folder.command("resume"));
+    let gone = || format!("the branch {branch} is gone; {resume} puts that right");
     let tip = repository.branch_tip(&branch)?.with_context(gone)?;
     if let Some(why) = worktree_status::merge_obstacle(&repository, worktree, id, task)? {
         bail!("{id}: {why}; only what is committed on {branch} is merged");
@@ -85,8 +76,8 @@ pub fn run(
     };
     let commits = repository.commits_ahead(&base, &tip)?;
     let after = worktree_status::inspect(&repository, worktree, id)?;
-    let left =
-        after.iter().flat_map(WorktreeStatus::untracked).take(MAX_LEFTOVERS).cloned().collect();
+    let left = after.iter().flat_map(WorktreeStatus::untracked).take(MAX_LEFTOVERS);
+    let left = left.cloned().collect();
     let redact = project.redactor()?;
     let output = verification::output_tail(&redact.text(&result.output));
     let failed = result.failure.as_ref().map(|why| redact.text(why));
@@ -142,9 +133,8 @@ pub fn run(
         return Ok(Outcome { stdout, stderr: Some(format!("{id}: {why}; {then}")), code });
     }
     let mut text = format!(
-        "Verified {id}: {} passed in {} s, {} on {branch}.",
+        "Verified {id}: {} passed in {seconds} s, {} on {branch}.",
         plural(file.run.len(), "command"),
-        seconds,
         plural(task.commits.len(), "commit")
     );
     if empty {

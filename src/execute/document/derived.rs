@@ -25,9 +25,7 @@ const OTHER_NAMES: [(&str, &str); 10] = [
 
 /// Metrics under any of their names. A name of ours holds against another one; a count that is none
 /// is left out, because all of them are computed anyway.
-pub fn metrics_of_any_names<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<ExecutionMetrics, D::Error> {
+pub fn read_metrics<'de, D: Deserializer<'de>>(from: D) -> Result<ExecutionMetrics, D::Error> {
     let mut fields = Extra::deserialize(from)?;
     for (theirs, ours) in OTHER_NAMES {
         if let Some(value) = fields.remove(theirs) {
@@ -66,7 +64,7 @@ impl Execution {
             let [total, completed, failed, begun] = counts.entry(layer).or_default();
             *total += 1;
             *completed += u64::from(task.status == TaskStatus::Completed);
-            *failed += u64::from(matches!(task.status, TaskStatus::Failed | TaskStatus::Abandoned));
+            *failed += u64::from(task.status.is_failed());
             *begun += u64::from(task.status != TaskStatus::Pending);
         }
         let mut layers = std::mem::take(&mut self.layers);
@@ -138,14 +136,9 @@ impl Execution {
         self.metrics = ExecutionMetrics {
             total_tasks: self.tasks.len() as u64,
             completed_tasks: with(|status| status == TaskStatus::Completed),
-            failed_tasks: with(|status| {
-                matches!(status, TaskStatus::Failed | TaskStatus::Abandoned)
-            }),
+            failed_tasks: with(|status| status.is_failed()),
             // An edited file may say anything.
-            total_attempts: self
-                .tasks
-                .values()
-                .fold(0, |sum, task| sum.saturating_add(task.attempts)),
+            total_attempts: self.tasks.values().map(|t| t.attempts).fold(0, u64::saturating_add),
             total_commits: self.tasks.values().map(|task| task.commits.len() as u64).sum(),
             elapsed_time_seconds: elapsed.unwrap_or(0),
             extra: std::mem::take(&mut self.metrics.extra),
@@ -163,11 +156,8 @@ mod tests {
     fn with(tasks: &[(&str, &str, TaskStatus)]) -> Execution {
         let mut state = Execution::default();
         for (id, layer, status) in tasks {
-            let task = TaskRecord {
-                status: *status,
-                layer: Some((*layer).into()),
-                ..TaskRecord::default()
-            };
+            let (status, layer) = (*status, Some((*layer).into()));
+            let task = TaskRecord { status, layer, ..TaskRecord::default() };
             state.tasks.insert((*id).into(), task);
         }
         state.recompute(NOW);
@@ -177,16 +167,11 @@ mod tests {
     #[test]
     fn the_whole_follows_the_tasks() {
         use TaskStatus::*;
+        let stands = |s: &Execution| (s.status, s.current_layer.clone().unwrap_or_default());
         let state = with(&[("a", "2-x", Pending), ("b", "10-y", Pending)]);
-        assert_eq!(
-            (state.status, state.current_layer.as_deref()),
-            (ExecutionStatus::Pending, Some("2-x"))
-        );
+        assert_eq!(stands(&state), (ExecutionStatus::Pending, "2-x".into()));
         let state = with(&[("a", "2-x", Completed), ("b", "10-y", Failed)]);
-        assert_eq!(
-            (state.status, state.current_layer.as_deref()),
-            (ExecutionStatus::InProgress, Some("10-y"))
-        );
+        assert_eq!(stands(&state), (ExecutionStatus::InProgress, "10-y".into()));
         assert_eq!(state.layers["2-x"].status, LayerStatus::Completed);
         assert_eq!((state.metrics.completed_tasks, state.metrics.failed_tasks), (1, 1));
         let mut state = with(&[("a", "2-x", Completed), ("b", "2-x", Abandoned)]);
@@ -198,25 +183,19 @@ mod tests {
         state.recompute(NOW);
         assert_eq!(state.status, ExecutionStatus::Stopped, "until it is resumed");
         let state = with(&[("a", "2-x", Completed)]);
-        assert_eq!(
-            (state.status, state.completed_at.as_deref()),
-            (ExecutionStatus::Completed, Some(NOW))
-        );
+        assert_eq!(stands(&state), (ExecutionStatus::Completed, "2-x".into()));
+        assert_eq!(state.completed_at.as_deref(), Some(NOW));
     }
 
     #[test]
     fn one_is_ready_and_the_others_wait() {
+        use QueueStatus::*;
         let queued = |status| QueuedMerge { status, ..QueuedMerge::default() };
-        let mut state = Execution {
-            merge_queue: [QueueStatus::Merged, QueueStatus::Pending, QueueStatus::Ready]
-                .map(queued)
-                .to_vec(),
-            ..Execution::default()
-        };
+        let merge_queue = [Merged, Pending, Ready].map(queued).to_vec();
+        let mut state = Execution { merge_queue, ..Execution::default() };
         state.recompute(NOW);
-        let order: Vec<QueueStatus> =
-            state.merge_queue.iter().map(|queued| queued.status).collect();
-        assert_eq!(order, [QueueStatus::Merged, QueueStatus::Ready, QueueStatus::Pending]);
+        let order = state.merge_queue.iter().map(|queued| queued.status);
+        assert_eq!(order.collect::<Vec<_>>(), [Merged, Ready, Pending]);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! One task of an execution: where it stands, what it has behind it, and who is at it.
 
+use std::fmt;
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::books::live::Client;
@@ -179,23 +182,21 @@ pub enum ClaimedStep {
     Reset,
 }
 
-impl TaskStatus {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Verifying => "verifying",
-            Self::Verified => "verified",
-            Self::Merging => "merging",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Abandoned => "abandoned",
-        }
+impl fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
+}
 
+impl TaskStatus {
     /// Nothing more will be done.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Completed | Self::Abandoned)
+    }
+
+    /// Its last attempt failed.
+    pub fn is_failed(self) -> bool {
+        matches!(self, Self::Failed | Self::Abandoned)
     }
 
     /// An agent works on it.
@@ -205,7 +206,8 @@ impl TaskStatus {
 }
 
 impl ClaimedStep {
-    pub fn as_str(self) -> &'static str {
+    /// As in "it is being started".
+    pub fn participle(self) -> &'static str {
         match self {
             Self::Start => "started",
             Self::Verify => "verified",
@@ -216,6 +218,17 @@ impl ClaimedStep {
 }
 
 impl TaskRecord {
+    /// What was done of a task, with what the plan says about it from another record.
+    pub fn with_plan_of(self, planned: Self) -> Self {
+        let Self { layer, name, priority, file, depends_on, .. } = planned;
+        Self { layer, name, priority, file, depends_on, ..self }
+    }
+
+    /// Its worktree, if that is there.
+    pub fn existing_worktree(&self) -> Option<&Path> {
+        self.worktree_path.as_deref().map(Path::new).filter(|path| path.is_dir())
+    }
+
     /// The attempt that is going on, or the one that comes next.
     pub fn attempt(&self) -> u64 {
         match self.status {
