@@ -36,5 +36,5 @@ mod xml;
 
 use error::{Error, Result};
 use reconcile::{Correction, GitFacts, MergedTask, task_branch};
-use repository::{LockedRepository, Repository, started};
+use repository::{LockedRepository, Repository, ensure_started};
 use tasks_folder::TasksFolder;

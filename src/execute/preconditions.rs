@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::document::FILE;
-use super::{Repository, Result, started};
+use super::{Repository, Result, ensure_started};
 use crate::process::git::Git;
 
 /// What git leaves while one of these is under way.
@@ -80,7 +80,8 @@ impl Repository {
     pub fn changed_paths(&self, checkout: &Path, untracked: &str) -> Result<Vec<String>> {
         let args = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"];
         let git = Git::in_dir(checkout);
-        let status = self.successful(started(git.ask(&[&args[..], &[untracked]].concat()))?)?;
+        let status =
+            self.ensure_success(ensure_started(git.ask(&[&args[..], &[untracked]].concat()))?)?;
         Ok(status.out.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
     }
 }

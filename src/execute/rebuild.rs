@@ -18,7 +18,7 @@ use crate::books::{Extra, clip, plural};
 const TRIES: usize = 20;
 
 /// What the user says about an execution, where its state does not or is wrong.
-pub struct Given<'a> {
+pub struct RebuildOptions<'a> {
     pub project_path: Option<PathBuf>,
     pub base: Option<&'a str>,
     /// The project of a plan, if nobody says.
@@ -32,8 +32,8 @@ pub struct Rebuilt {
     pub old_tasks_path: Option<String>,
 }
 
-pub fn rebuild(folder: &TasksFolder, given: &Given) -> Result<Rebuilt> {
-    retry(|| try_rebuild(folder, given))
+pub fn rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Rebuilt> {
+    retry(|| try_rebuild(folder, options))
 }
 
 /// Tries something that gives up (`None`) when the state was changed meanwhile.
@@ -60,17 +60,17 @@ pub fn reconcile_with_git(
     (after, corrections)
 }
 
-fn try_rebuild(folder: &TasksFolder, given: &Given) -> Result<Option<Rebuilt>> {
+fn try_rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Option<Rebuilt>> {
     let before = folder.state_file.read()?;
     refuse_newer(before.as_deref())?;
     let known = before.as_deref().and_then(|bytes| document::parse(bytes).ok());
     let plan = plan_files::load_plan(folder.path());
     let (mut state, mut corrections) = match known.clone().filter(|s| s.base_branch.is_some()) {
         Some(mut state) => {
-            let corrections = apply_given(folder, &mut state, given)?;
+            let corrections = apply_options(folder, &mut state, options)?;
             (state, corrections)
         }
-        None => salvage(folder, before.as_deref(), plan.as_ref(), given)?,
+        None => restore_from_plan(folder, before.as_deref(), plan.as_ref(), options)?,
     };
     match &plan {
         Ok(plan) => corrections.extend(plan_sync::add_planned(&mut state, plan)),
@@ -106,10 +106,10 @@ fn try_rebuild(folder: &TasksFolder, given: &Given) -> Result<Option<Rebuilt>> {
 }
 
 /// A project, a branch or a folder that is elsewhere now.
-fn apply_given(
+fn apply_options(
     folder: &TasksFolder,
     state: &mut Execution,
-    given: &Given,
+    options: &RebuildOptions,
 ) -> Result<Vec<Correction>> {
     let mut corrections = Vec::new();
     let mut set = |name: &str, field: &mut String, value: String| {
@@ -119,7 +119,7 @@ fn apply_given(
             *field = value;
         }
     };
-    if let Some(dir) = &given.project_path {
+    if let Some(dir) = &options.project_path {
         let dir = dir.canonicalize().unwrap_or_else(|_| dir.clone());
         locate::refuse_worktree_copy(folder.process, &dir)?;
         let below = Path::new(&state.worktree_dir).strip_prefix(&state.project_path);
@@ -128,7 +128,7 @@ fn apply_given(
         }
         set("project_path", &mut state.project_path, dir.display().to_string());
     }
-    if let Some(base) = given.base {
+    if let Some(base) = options.base {
         let mut field = state.base().to_owned();
         set("base_branch", &mut field, base.to_owned());
         state.base_branch = Some(field);
@@ -138,21 +138,21 @@ fn apply_given(
 }
 
 /// A state anew from the plan, with what can be read of the tasks of a file that cannot be used.
-fn salvage(
+fn restore_from_plan(
     folder: &TasksFolder,
     bytes: Option<&[u8]>,
     plan: std::result::Result<&TaskPlan, &Error>,
-    given: &Given,
+    options: &RebuildOptions,
 ) -> Result<(Execution, Vec<Correction>)> {
     let plan = plan.map_err(|why| why.to_string())?;
     let old: Value = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
     let text = |name: &str| old.get(name).and_then(Value::as_str).map(str::to_owned);
     let old_project = || text("project_path").map(PathBuf::from).filter(|path| path.is_dir());
-    let project = match given.project_path.clone().or_else(old_project) {
+    let project = match options.project_path.clone().or_else(old_project) {
         Some(project) => project,
-        None => (given.default_project)(plan)?,
+        None => (options.default_project)(plan)?,
     };
-    let base = given.base.map(str::to_owned).or_else(|| text("base_branch"));
+    let base = options.base.map(str::to_owned).or_else(|| text("base_branch"));
     let (repository, mut state) = setup::new_execution(folder, plan, project, base.as_deref())?;
     // Nobody knows where it began, so all of the branch's history counts.
     state.base_commit = text("base_commit");
@@ -164,7 +164,7 @@ fn salvage(
     let mut kept = 0;
     for (id, task) in &mut state.tasks {
         if let Some(Value::Object(fields)) = old.get("tasks").and_then(|tasks| tasks.get(id)) {
-            kept += usize::from(salvage_task(task, fields));
+            kept += usize::from(restore_task(task, fields));
         }
     }
     locate::refuse_shared_ids(folder, &state)?;
@@ -179,7 +179,7 @@ fn salvage(
 }
 
 /// Takes over the fields of a task that can be read, one by one; whether there were any.
-fn salvage_task(task: &mut TaskRecord, fields: &Extra) -> bool {
+fn restore_task(task: &mut TaskRecord, fields: &Extra) -> bool {
     let whole = Value::Object(fields.clone());
     if let Ok(old) = serde_json::from_value::<TaskRecord>(whole) {
         *task = old.with_plan_of(std::mem::take(task));

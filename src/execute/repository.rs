@@ -7,7 +7,7 @@ use super::base_log::{self, LOG_FORMAT};
 use super::document::Execution;
 use super::{Error, GitFacts, Result, task_branch};
 use crate::facts::processes;
-use crate::process::git::{Git, Said};
+use crate::process::git::{Git, Said, explain_start_error};
 use crate::store::execution;
 use crate::store::lock::Lock;
 use crate::time;
@@ -46,7 +46,7 @@ impl Repository {
             "--git-common-dir",
             "--show-prefix",
         ];
-        let output = started(git.ask(&args))?;
+        let output = ensure_started(git.ask(&args))?;
         if !output.is_good() {
             refuse!(
                 "{} is no git checkout ({}); `git init` and a first commit make it one",
@@ -209,15 +209,15 @@ impl Repository {
 
     /// Asks git; its complaint is an error.
     pub fn query(&self, args: &[&str]) -> Result<String> {
-        Ok(self.successful(self.try_query(args)?)?.out)
+        Ok(self.ensure_success(self.try_query(args)?)?.out)
     }
 
     /// Asks git; what it says is for the caller to judge.
     pub fn try_query(&self, args: &[&str]) -> Result<Said> {
-        started(self.git.ask(args))
+        ensure_started(self.git.ask(args))
     }
 
-    pub fn successful(&self, output: Said) -> Result<Said> {
+    pub fn ensure_success(&self, output: Said) -> Result<Said> {
         match output.is_good() {
             true => Ok(output),
             false => refuse!("git in {}: {}", self.top.display(), output.complaint()),
@@ -228,12 +228,12 @@ impl Repository {
 impl LockedRepository<'_> {
     /// Lets git change something; its complaint is an error.
     pub fn change(&self, args: &[&str]) -> Result<()> {
-        self.successful(self.try_change(args)?).map(|_| ())
+        self.ensure_success(self.try_change(args)?).map(|_| ())
     }
 
     /// Lets git change something; what it says is for the caller to judge.
     pub fn try_change(&self, args: &[&str]) -> Result<Said> {
-        started(self.git.act(args, self.lock.file()))
+        ensure_started(self.git.act(args, self.lock.file()))
     }
 }
 
@@ -250,9 +250,6 @@ fn seconds(time: &str) -> i64 {
 }
 
 /// A git that ran, whatever it said.
-pub fn started<T>(output: std::io::Result<T>) -> Result<T> {
-    output.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => "git is not installed, or not on PATH".into(),
-        _ => format!("git cannot be started: {error}").into(),
-    })
+pub fn ensure_started<T>(output: std::io::Result<T>) -> Result<T> {
+    output.map_err(|error| explain_start_error(&error).into())
 }

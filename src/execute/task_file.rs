@@ -3,7 +3,7 @@
 use roxmltree::Node;
 use serde::Serialize;
 
-use super::xml::{self, elements, located, text_content};
+use super::xml::{self, elements, text_content, with_position};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -38,7 +38,7 @@ pub fn parse_task_file(bytes: &[u8]) -> Result<TaskFile, String> {
     let task = document.root_element();
     if !task.has_tag_name("task") {
         let why = format!("its root is <{}>, must be <task>", task.tag_name().name());
-        return Err(located(document.text_pos_at(task.range().start), &why));
+        return Err(with_position(document.text_pos_at(task.range().start), &why));
     }
     let mut file = TaskFile::default();
     for section in elements(task) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::document::TaskRecord;
 use super::preconditions::operation_in_progress;
-use super::{LockedRepository, Repository, Result, started, task_branch, worktree};
+use super::{LockedRepository, Repository, Result, ensure_started, task_branch, worktree};
 use crate::books::plural;
 use crate::process::git::Git;
 
@@ -24,7 +24,7 @@ pub fn inspect(repository: &Repository, path: &Path, id: &str) -> Result<Option<
     }
     let git = Git::in_dir(path);
     let args = ["rev-parse", "--absolute-git-dir", "--symbolic-full-name", "HEAD"];
-    let output = started(git.ask(&args))?;
+    let output = ensure_started(git.ask(&args))?;
     let mut lines = output.out.lines();
     let (git_dir, head) = (Path::new(lines.next().unwrap_or_default()), lines.next());
     if !is_worktree_of(repository, git_dir) {
@@ -42,7 +42,7 @@ pub fn inspect(repository: &Repository, path: &Path, id: &str) -> Result<Option<
         None => None,
     };
     let args = ["status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames"];
-    let Some(status) = started(git.answer(&args))? else {
+    let Some(status) = ensure_started(git.answer(&args))? else {
         return Ok(None);
     };
     let entries = status.split('\0').filter_map(|entry| Some((entry.get(..2)?, entry.get(3..)?)));

@@ -12,10 +12,10 @@ pub fn parse(text: &str) -> Result<Document<'_>, String> {
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let (at, why) = explain(text, &error);
-        located(at, &why)
+        with_position(at, &why)
     })?;
     let refuse =
-        |node: Node, why: &str| Err(located(document.text_pos_at(node.range().start), why));
+        |node: Node, why: &str| Err(with_position(document.text_pos_at(node.range().start), why));
     // The parser puts this character in the place of one that does not exist.
     let replaced = |part: &str| part.contains('\u{fffd}') && !text.contains('\u{fffd}');
     for node in document.descendants() {
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Document<'_>, String> {
 }
 
 /// A reason with its place.
-pub fn located(at: TextPos, why: &str) -> String {
+pub fn with_position(at: TextPos, why: &str) -> String {
     format!("line {}, column {}: {why}", at.row, at.col)
 }
 

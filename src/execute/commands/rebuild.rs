@@ -8,7 +8,7 @@ use super::{Target, absolute, corrections_json, corrections_text, project_of_pla
 use crate::Outcome;
 use crate::cli::{Project, said_json};
 use crate::execute::TasksFolder;
-use crate::execute::rebuild::{self, Given};
+use crate::execute::rebuild::{self, RebuildOptions};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -30,7 +30,7 @@ pub fn run(
     let project_path = options.project_path.as_deref().map(|path| absolute(project, path));
     let rebuilt = rebuild::rebuild(
         folder,
-        &Given {
+        &RebuildOptions {
             project_path: project_path.transpose()?,
             base: options.base.as_deref(),
             default_project: &|plan| project_of_plan(project, plan),
