@@ -12,7 +12,6 @@ use crate::books::branch::BranchState;
 use crate::books::cleared::Cleared;
 use crate::books::current::CurrentFile;
 use crate::books::errors::Errors;
-use crate::books::execute;
 use crate::books::executions::Executions;
 use crate::books::iterative::{Task, TaskText};
 use crate::books::live::Live;
@@ -24,6 +23,7 @@ use crate::books::settings::{self, Settings};
 use crate::books::synthesis::{ParkedSynthesis, Synthesis};
 use crate::books::watched::Watched;
 use crate::books::wiring;
+use crate::execute::document as execution;
 use crate::state::{Doc, Document, Row};
 use crate::store::{log, spool};
 
@@ -58,7 +58,7 @@ pub fn all() -> Vec<Declared> {
     add::<AgentBook>(&mut all);
     add::<Task>(&mut all);
     add::<TaskText>(&mut all);
-    add_file(&mut all, &execute::ROW, |_, bytes| execute::parse(bytes).map(drop));
+    add_file(&mut all, &execution::ROW, |_, bytes| execution::parse(bytes).map(drop));
     add::<Executions>(&mut all);
     add::<Notices>(&mut all);
     add::<Cleared>(&mut all);

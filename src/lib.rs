@@ -20,6 +20,7 @@ pub mod error;
 pub mod event;
 pub mod execute;
 pub mod facts;
+mod graph;
 mod hook_path;
 pub mod hooks;
 pub mod id;

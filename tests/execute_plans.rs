@@ -15,7 +15,7 @@ mod support;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use execution::{Plan, Spec};
+use execution::{Plan, Spec, TWO, assert_sound};
 use serde_json::{Value, json};
 use support::refused;
 
@@ -219,4 +219,152 @@ fn the_example_in_the_docs_is_carried_out() {
         plan.good("merge", &[]);
     }
     assert_eq!(plan.state()["status"], "completed");
+}
+
+#[test]
+fn nonsense_is_corrected_from_git() {
+    let plan = Plan::new(&TWO);
+    plan.init(&[]);
+    plan.verified("L1-001");
+    plan.good("merge", &[]);
+    plan.good("start", &["L1-002"]);
+    plan.good("fail", &["L1-002", "--message", "no", "--feedback", "do"]);
+    plan.good("start", &["L1-002"]);
+    plan.work("L1-002", "L1-002.txt", "x");
+    let right = plan.state();
+    let mut wrong = right.clone();
+    for id in ["L1-001", "L1-002"] {
+        wrong["tasks"][id]["status"] = json!("completed");
+    }
+    wrong["tasks"]["L1-001"]["merge_commit"] = json!("abc");
+    wrong["status"] = json!("completed");
+    wrong["metrics"] = json!({"tasks_total": 18, "tasks_completed": 23, "elapsed_seconds": 9});
+    wrong["layers"]["1-core"]["tasks_completed"] = json!(20);
+    wrong["merge_queue"] = json!([{"task_id": "L1-002", "priority": 1, "status": "merged"}]);
+    plan.put("execute-state.json", &wrong);
+    let text = plan.good("rebuild", &[]);
+    assert!(text.contains("L1-002: was completed, is in_progress: the base branch does not have it, its branch has\n"), "{text}");
+    assert!(text.contains("counts: said 23 of 18 tasks complete"), "{text}");
+    assert!(text.ends_with("1 of 2 tasks are merged to trunk.\n"), "{text}");
+    let state = plan.state();
+    assert_sound(&state);
+    for key in [
+        "status",
+        "attempts",
+        "errors",
+        "retry_feedback",
+        "branch",
+        "worktree_path",
+        "merge_commit",
+    ] {
+        for id in ["L1-001", "L1-002"] {
+            assert_eq!(state["tasks"][id][key], right["tasks"][id][key], "{id} {key}");
+        }
+    }
+    assert_eq!(state["merge_queue"], right["merge_queue"]);
+    assert!(plan.good("rebuild", &[]).starts_with("Nothing to correct: 1 of 2"));
+    // Broken, of wrong types, or gone: git still knows.
+    for broken in [
+        "{\"schema_version\": \"2.0\", \"tasks\": {\"L1-002\": {\"status\": \"done\", \"attempts\": 2}}}",
+        "not json",
+        "",
+    ] {
+        fs::write(plan.file(), broken).unwrap();
+        let run = plan.run("status", &[]);
+        assert_eq!(run.code, Some(1));
+        assert!(
+            run.stderr.contains("cannot be used") && run.stderr.contains("execute rebuild"),
+            "{}",
+            run.stderr
+        );
+        let run = plan.scratch.run(&["validate", "--repair"], b"");
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        assert!(run.stdout.contains(&plan.file().display().to_string()), "{}", run.stdout);
+        assert_eq!(fs::read_to_string(plan.file()).unwrap(), broken, "it is left as it is");
+        let text = plan.good("rebuild", &["--project-path", &plan.root().display().to_string()]);
+        assert!(text.contains("could not be used as it was"), "{text}");
+        assert_eq!(
+            (plan.status("L1-001"), plan.status("L1-002")),
+            ("completed".into(), "in_progress".into())
+        );
+        plan.assert_sound();
+    }
+    fs::remove_file(plan.file()).unwrap();
+    plan.good("rebuild", &["--project-path", &plan.root().display().to_string()]);
+    plan.good("verify", &["L1-002"]);
+    plan.good("merge", &[]);
+    assert_eq!(plan.state()["status"], "completed");
+    // A newer one stays.
+    let newer = "{\"schema_version\": \"3.0\"}";
+    fs::write(plan.file(), newer).unwrap();
+    refused(&plan.run("rebuild", &[]), "schema 3.0");
+    refused(&plan.run("status", &[]), "schema_version is 3.0");
+    assert_eq!(fs::read_to_string(plan.file()).unwrap(), newer);
+}
+
+#[test]
+fn deleted_worktrees_come_back() {
+    let plan = Plan::new(&TWO);
+    plan.init(&[]);
+    plan.good("start", &["L1-001"]);
+    plan.work("L1-001", "L1-001.txt", "kept");
+    plan.good("start", &["L1-002"]);
+    fs::remove_dir_all(plan.root().join(".worktrees")).unwrap();
+    refused(&plan.run("verify", &["L1-001"]), "has no worktree; `hookkeeper execute resume");
+    let text = plan.good("resume", &["--dry-run"]);
+    assert!(text.contains("Would go on with"), "{text}");
+    assert!(!plan.worktree("L1-001").exists());
+    let text = plan.good("resume", &[]);
+    assert!(
+        text.contains("L1-001: its worktree was gone and is made again from its branch"),
+        "{text}"
+    );
+    assert_eq!(fs::read_to_string(plan.worktree("L1-001").join("L1-001.txt")).unwrap(), "kept");
+    plan.good("verify", &["L1-001"]);
+    plan.good("merge", &[]);
+    // Branch and worktree gone: the task begins anew, with its attempts.
+    fs::remove_dir_all(plan.worktree("L1-002")).unwrap();
+    plan.git(&["worktree", "prune"]);
+    plan.git(&["branch", "-q", "-D", "worktree-L1-002"]);
+    assert!(
+        plan.good("resume", &[])
+            .contains("L1-002: was in_progress, is pending: its branch and worktree are gone")
+    );
+    plan.verified("L1-002");
+    assert_eq!(plan.task("L1-002")["attempts"], 2);
+    plan.good("merge", &[]);
+    plan.assert_tidy(&[]);
+}
+
+#[test]
+fn the_examples_of_the_format_load_and_stay() {
+    let plan = Plan::new(&TWO);
+    let example: Value =
+        serde_json::from_str(include_str!("seeds/003/execute-state.json")).unwrap();
+    let state = serde_json::to_value(
+        hookkeeper::execute::document::parse(example.to_string().as_bytes()).unwrap(),
+    )
+    .unwrap();
+    assert_eq!(state, example);
+    let schema: Value =
+        serde_json::from_str(include_str!("../schemas/execute-state.schema.json")).unwrap();
+    assert!(jsonschema::is_valid(&schema, &example));
+    // It was not begun by this program, which does not know its base branch.
+    plan.put("execute-state.json", &example);
+    refused(&plan.run("next", &[]), "was not begun by `hookkeeper execute init`");
+    assert_eq!(plan.state(), example);
+    // Unknown fields survive.
+    fs::remove_file(plan.file()).unwrap();
+    plan.init(&[]);
+    let mut state = plan.state();
+    state["note"] = json!("mine");
+    state["tasks"]["L1-001"]["owner"] = json!("me");
+    state["metrics"]["cost"] = json!(3.5);
+    plan.put("execute-state.json", &state);
+    plan.good("start", &["L1-001"]);
+    let state = plan.state();
+    assert_eq!(
+        (&state["note"], &state["tasks"]["L1-001"]["owner"], &state["metrics"]["cost"]),
+        (&json!("mine"), &json!("me"), &json!(3.5))
+    );
 }

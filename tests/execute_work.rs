@@ -14,7 +14,8 @@ mod support;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use execution::{Plan, Spec};
+use execution::{Plan, Spec, TWO};
+use serde_json::{Value, json};
 use support::refused;
 
 const ONE: [Spec; 1] = [("L1-001", "1-core", &[], "true")];
@@ -216,4 +217,42 @@ fn a_directory_that_is_no_worktree_any_more() {
     plan.good("verify", &["L1-001"]);
     plan.good("merge", &[]);
     plan.assert_tidy(&[]);
+}
+
+#[test]
+fn resets_keep_a_copy_and_every_commit() {
+    let plan = Plan::new(&TWO);
+    plan.init(&[]);
+    plan.verified("L1-001");
+    let commit = plan.git(&["rev-parse", "worktree-L1-001"]);
+    fs::write(plan.worktree("L1-001").join("README"), "unsaved").unwrap();
+    refused(
+        &plan.run("reset-task", &["L1-001"]),
+        "1 change in its worktree is not committed (README)",
+    );
+    let text = plan.good("reset-task", &["L1-001", "--force"]);
+    assert!(text.contains("refs/hookkeeper/reset/L1-001/"), "{text}");
+    plan.git(&["cat-file", "-e", &commit]);
+    let task = plan.task("L1-001");
+    assert_eq!(
+        (&task["status"], &task["attempts"], &task["branch"]),
+        (&json!("pending"), &json!(0), &Value::Null)
+    );
+    assert_eq!(plan.state()["merge_queue"], json!([]));
+    let copy: Value =
+        serde_json::from_slice(&fs::read(plan.tasks.join("execute-state.json.bak")).unwrap())
+            .unwrap();
+    assert_eq!(copy["tasks"]["L1-001"]["status"], "verified");
+    plan.assert_tidy(&[]);
+    plan.verified("L1-001");
+    plan.good("merge", &[]);
+    refused(&plan.run("reset-task", &["L1-001"]), "L1-001 is merged to trunk");
+    plan.good("start", &["L1-002"]);
+    refused(&plan.run("reset", &[]), "execute-state.json and worktree-L1-002; --force does it");
+    assert!(plan.file().exists());
+    plan.good("reset", &["--force"]);
+    assert!(!plan.file().exists() && plan.tasks.join("execute-state.json.bak").exists());
+    plan.assert_tidy(&[]);
+    refused(&plan.run("status", &[]), "has no execute-state.json; `hookkeeper execute init");
+    plan.init(&[]);
 }

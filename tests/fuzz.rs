@@ -33,7 +33,7 @@ use hookkeeper::facts::{classify, command, findings, hook_runs, retry, todos, tr
 use hookkeeper::id::TaskSlug;
 use hookkeeper::json::Object;
 use hookkeeper::loops::{autonomous, queue as queue_loop, render};
-use hookkeeper::{books, execute, time, wiring};
+use hookkeeper::{execute, time, wiring};
 
 /// What the recorded files are full of, and what parsers look for.
 const WORDS: [&str; 24] = [
@@ -191,7 +191,7 @@ fn documents() {
                 (queue_loop::title(&queue), queue_loop::reason(&queue), render::markdown(&queue));
             queue_loop::end_iteration(&mut queue, true, now);
         }
-        if let Ok(state) = books::execute::parse(bytes) {
+        if let Ok(state) = execute::document::parse(bytes) {
             let _ = state.base();
         }
         let _ = Settings::read(bytes);
@@ -242,11 +242,11 @@ const PLANS: [&str; 4] = [
 #[test]
 fn plans_of_executions() {
     play("plans", PLANS.map(|text| text.as_bytes().to_vec()).to_vec(), |bytes| {
-        let _ = execute::brief::read(bytes);
+        let _ = execute::task_file::parse_task_file(bytes);
         let Ok(manifest) = serde_json::from_slice(bytes) else { return };
-        if let Ok(mut plan) = execute::plan::read(&manifest, Some(&manifest)) {
-            plan.finish();
-            let _ = execute::graph::problems(&plan);
+        if let Ok(mut plan) = execute::plan::parse_plan(&manifest, Some(&manifest)) {
+            plan.resolve_names();
+            let _ = execute::graph::find_problems(&plan);
         }
     });
 }

@@ -12,7 +12,6 @@ pub mod branch;
 pub mod cleared;
 pub mod current;
 pub mod errors;
-pub mod execute;
 pub mod executions;
 pub mod handoff;
 pub mod iterative;

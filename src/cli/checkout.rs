@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::process::git::Git;
+use crate::process::git::{Git, explain_start_error};
 
 /// That of a directory.
 pub fn of(dir: &Path) -> anyhow::Result<Git> {
     let git = Git::in_dir(dir);
-    let answer = git.answer(&["rev-parse", "--is-inside-work-tree"]).map_err(cannot_run)?;
+    let answer = git.answer(&["rev-parse", "--is-inside-work-tree"]);
+    let answer = answer.map_err(|error| anyhow::Error::msg(explain_start_error(&error)))?;
     if answer.as_deref() != Some("true") {
         bail!("{} is in no git repository", dir.display());
     }
@@ -33,11 +34,4 @@ pub fn around(root: &Path, cwd: Option<&Path>) -> anyhow::Result<Git> {
 pub fn top(git: &Git) -> anyhow::Result<PathBuf> {
     let top = git.answer(&["rev-parse", "--show-toplevel"])?;
     Ok(top.context("git does not say where its checkout is")?.into())
-}
-
-pub fn cannot_run(error: std::io::Error) -> anyhow::Error {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow::anyhow!("git is not installed, or not on PATH"),
-        _ => anyhow::anyhow!("git cannot be started: {error}"),
-    }
 }

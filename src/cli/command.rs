@@ -3,8 +3,8 @@
 use clap::Subcommand;
 
 use super::{
-    agents, autonomous, backup, branch, doctor, errors, execute, install, iterative, record,
-    replay, reset, schema, sessions, shell, status, statusline, uninstall, validate, work,
+    agents, autonomous, backup, branch, doctor, errors, install, iterative, record, replay, reset,
+    schema, sessions, shell, status, statusline, uninstall, validate, work,
 };
 
 #[derive(Subcommand)]
@@ -77,7 +77,7 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper execute init docs/tasks/shop\n  hookkeeper execute next docs/tasks/shop --json\n  \
         hookkeeper execute start docs/tasks/shop L1-001\n  hookkeeper execute status docs/tasks/shop"
     )]
-    Execute(execute::Arguments),
+    Execute(crate::execute::commands::Arguments),
     /// Tasks in units: each is worked on, confirmed and verified before the next one
     #[command(
         after_help = "Examples:\n  hookkeeper iterative new user-auth --task 'User authentication' --mode development \\\n    \

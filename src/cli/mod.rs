@@ -3,7 +3,7 @@
 //! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
 //! [`Outcome`].
 
-mod acting;
+pub(crate) mod acting;
 mod agents;
 mod autonomous;
 mod backup;
@@ -13,7 +13,6 @@ mod command;
 mod diff;
 mod doctor;
 mod errors;
-mod execute;
 mod install;
 mod iterative;
 mod record;
@@ -26,7 +25,7 @@ mod settings;
 mod shell;
 mod status;
 mod statusline;
-mod table;
+pub(crate) mod table;
 mod uninstall;
 mod validate;
 mod work;
@@ -101,7 +100,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Branch(options) => branch::run(&project, options),
         Command::Iterative(options) => iterative::run(&project, options),
         Command::Loop(options) => work::looping::run(&project, options),
-        Command::Execute(options) => execute::run(&project, options),
+        Command::Execute(options) => crate::execute::commands::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),
         Command::Hook { .. } => {
@@ -116,7 +115,7 @@ pub fn run(process: &Process) -> Outcome {
 }
 
 /// A document or a list, as JSON that people can read too.
-fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
+pub(crate) fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
     Ok(Outcome::said(serde_json::to_string_pretty(value)?))
 }
 
@@ -154,16 +153,16 @@ fn one_of(named: &str, known: &[String], what: &str, prefix: &str) -> anyhow::Re
 }
 
 /// The project that a command is about.
-struct Project<'a> {
-    process: &'a Process,
+pub(crate) struct Project<'a> {
+    pub(crate) process: &'a Process,
     /// `-C DIR`
-    named: Option<&'a Path>,
+    pub(crate) named: Option<&'a Path>,
 }
 
 impl Project<'_> {
     /// `-C DIR`; else, for a command that the model runs, the project whose live sessions have its
     /// id; else the project around the working directory.
-    fn root(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn root(&self) -> anyhow::Result<PathBuf> {
         let cwd = || self.process.cwd().context("there is no working directory");
         if let Some(dir) = self.named {
             let dir = if dir.is_absolute() { dir.to_owned() } else { cwd()?.join(dir) };
@@ -185,12 +184,12 @@ impl Project<'_> {
     }
 
     /// Takes secrets out of what a person types, before it is stored.
-    fn redactor(&self) -> anyhow::Result<Redactor> {
+    pub(crate) fn redactor(&self) -> anyhow::Result<Redactor> {
         Ok(Redactor::new(&self.settings()?.redact))
     }
 
     /// Works on the locked store. What the user should hear of is kept, whatever comes of it.
-    fn change<T>(
+    pub(crate) fn change<T>(
         &self,
         work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {

@@ -1,28 +1,28 @@
 //! Counts that a file has wrong. They are computed before every write, so this is only for people.
 
-use super::truth::Correction;
-use crate::books::execute::{Execution, Layer, Metrics};
+use super::Correction;
+use super::document::{Execution, ExecutionMetrics, Layer};
 
-/// What was wrong in `before`, by what its own tasks say, and how many there are now.
-pub fn wrong(before: &Execution, after: &Execution, now: &str) -> Option<Correction> {
-    let settled = |state: &Execution| {
+/// The counts that `before` has wrong, by its own tasks, with what they are now.
+pub fn stale_counts(before: &Execution, after: &Execution, now: &str) -> Option<Correction> {
+    let recomputed = |state: &Execution| {
         let mut state = state.clone();
-        state.settle(now);
+        state.recompute(now);
         state
     };
-    if differences(before, &settled(before)).is_empty() {
+    if differences(before, &recomputed(before)).is_empty() {
         return None;
     }
-    let text = differences(before, &settled(after)).join("; ");
+    let text = differences(before, &recomputed(after)).join("; ");
     (!text.is_empty()).then(|| Correction { id: "counts".into(), text })
 }
 
 fn differences(was: &Execution, is: &Execution) -> Vec<String> {
-    let mut said = Vec::new();
-    let complete = |m: &Metrics| (m.completed_tasks, m.total_tasks);
+    let mut found = Vec::new();
+    let complete = |m: &ExecutionMetrics| (m.completed_tasks, m.total_tasks);
     let (had, has) = (complete(&was.metrics), complete(&is.metrics));
     if had != has {
-        said.push(format!(
+        found.push(format!(
             "said {} of {} tasks complete, there are {} of {}",
             had.0, had.1, has.0, has.1
         ));
@@ -34,32 +34,32 @@ fn differences(was: &Execution, is: &Execution) -> Vec<String> {
         ("commits", had.total_commits, has.total_commits),
     ] {
         if had != has {
-            said.push(format!("said {had} {what}, there are {has}"));
+            found.push(format!("said {had} {what}, there are {has}"));
         }
     }
     for name in was.layer_names() {
         if !is.layers.contains_key(name) {
-            said.push(format!("layer {name} has no task"));
+            found.push(format!("layer {name} has no task"));
         }
     }
     for (name, has) in &is.layers {
         let counts = |l: &Layer| (l.tasks_completed, l.tasks_total, l.tasks_failed, l.status);
         match was.layers.get(name) {
-            None => said.push(format!("layer {name} was missing")),
-            Some(had) if counts(had) != counts(has) => said.push(format!(
+            None => found.push(format!("layer {name} was missing")),
+            Some(had) if counts(had) != counts(has) => found.push(format!(
                 "layer {name} said {} of {}, has {} of {}",
                 had.tasks_completed, had.tasks_total, has.tasks_completed, has.tasks_total
             )),
             Some(_) => {}
         }
     }
-    said
+    found
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::document::{TaskRecord, TaskStatus};
     use super::*;
-    use crate::books::execute::{Status, Task};
 
     const NOW: &str = "2026-01-29T10:30:00Z";
 
@@ -67,15 +67,15 @@ mod tests {
     fn only_what_differs_is_named() {
         let mut state = Execution::default();
         let layer = Some("1-x".to_owned());
-        state.tasks.insert("a".into(), Task { layer, attempts: 2, ..Task::default() });
-        state.settle(NOW);
+        state.tasks.insert("a".into(), TaskRecord { layer, attempts: 2, ..TaskRecord::default() });
+        state.recompute(NOW);
         let mut after = state.clone();
-        after.tasks.get_mut("a").unwrap().status = Status::Completed;
-        assert_eq!(wrong(&state, &after, NOW), None, "that follows from the task");
+        after.tasks.get_mut("a").unwrap().status = TaskStatus::Completed;
+        assert_eq!(stale_counts(&state, &after, NOW), None, "that follows from the task");
         state.metrics.total_attempts = 7;
         let mut made_up = state.clone();
         made_up.layers.insert("9-z".into(), Layer::default());
-        let text = |before: &Execution| wrong(before, &state, NOW).unwrap().text;
+        let text = |before: &Execution| stale_counts(before, &state, NOW).unwrap().text;
         assert_eq!(text(&state), "said 7 attempts, there are 2");
         assert_eq!(text(&made_up), "said 7 attempts, there are 2; layer 9-z has no task");
     }

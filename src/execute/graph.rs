@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::{Plan, Planned};
-use crate::books::execute::layer_order;
+use super::document::layer_order;
+use super::plan::{PlannedTask, TaskPlan};
+use crate::graph::find_cycle;
 
-pub fn problems(plan: &Plan) -> Vec<String> {
+/// What is wrong with a plan, one sentence for each thing; empty if it can be carried out.
+pub fn find_problems(plan: &TaskPlan) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
     for task in &plan.tasks {
-        if let Err(why) = check_id(&task.id) {
+        if let Err(why) = validate_task_id(&task.id) {
             wrong.push(why);
         }
         // On some file systems `a` and `A` are one directory.
@@ -20,13 +22,13 @@ pub fn problems(plan: &Plan) -> Vec<String> {
             wrong.push(format!("{} has no layer", task.id));
         }
     }
-    let tasks: BTreeMap<&str, &Planned> =
+    let tasks: BTreeMap<&str, &PlannedTask> =
         plan.tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     for task in &plan.tasks {
         for need in &task.needs {
             match tasks.get(need.as_str()) {
                 None => wrong.push(format!("{} needs {need}, which is no task", task.id)),
-                Some(needed) if later(needed, task) => wrong.push(format!(
+                Some(needed) if runs_later(needed, task) => wrong.push(format!(
                     "{} is in layer {} and needs {need} of layer {}, which runs later",
                     task.id,
                     task.layer.as_deref().unwrap_or_default(),
@@ -36,13 +38,16 @@ pub fn problems(plan: &Plan) -> Vec<String> {
             }
         }
     }
-    wrong
-        .extend(cycle(&tasks).map(|cycle| format!("tasks need each other: {}", cycle.join(" → "))));
+    let needs = |id: &str| tasks.get(id).map(|task| task.needs.as_slice()).unwrap_or_default();
+    let cycle = find_cycle(tasks.keys().copied(), needs);
+    if let Some(first) = cycle.first() {
+        wrong.push(format!("tasks need each other: {} → {first}", cycle.join(" → ")));
+    }
     wrong
 }
 
 /// An id becomes the name of a branch and of a directory.
-pub fn check_id(id: &str) -> Result<(), String> {
+pub fn validate_task_id(id: &str) -> Result<(), String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let begins = id.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     let fine = begins
@@ -60,55 +65,22 @@ pub fn check_id(id: &str) -> Result<(), String> {
     }
 }
 
-fn later(needed: &Planned, task: &Planned) -> bool {
+fn runs_later(needed: &PlannedTask, task: &PlannedTask) -> bool {
     needed.layer.as_deref().map(layer_order) > task.layer.as_deref().map(layer_order)
-}
-
-/// A way round in a circle, if there is one.
-fn cycle<'a>(tasks: &BTreeMap<&'a str, &'a Planned>) -> Option<Vec<&'a str>> {
-    let mut done: BTreeSet<&str> = BTreeSet::new();
-    for start in tasks.keys() {
-        // The way that was gone, with how many of each one's needs were looked at.
-        let mut way: Vec<(&str, usize)> = vec![(start, 0)];
-        let mut on_way: BTreeSet<&str> = BTreeSet::from([*start]);
-        while let Some((id, at)) = way.last().copied() {
-            let next = tasks.get(id).and_then(|task| task.needs.get(at)).map(String::as_str);
-            let Some(next) = next.filter(|_| !done.contains(id)) else {
-                done.insert(id);
-                on_way.remove(id);
-                way.pop();
-                continue;
-            };
-            if let Some(last) = way.last_mut() {
-                last.1 += 1;
-            }
-            if on_way.contains(next) {
-                let from = way.iter().position(|(id, _)| *id == next).unwrap_or(0);
-                let round = way.iter().skip(from).map(|(id, _)| *id);
-                return Some(round.chain([next]).collect());
-            }
-            if let Some((next, _)) = tasks.get_key_value(next).filter(|(id, _)| !done.contains(*id))
-            {
-                way.push((next, 0));
-                on_way.insert(next);
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(tasks: &[(&str, &str, &[&str])]) -> Plan {
-        let task = |(id, layer, needs): &(&str, &str, &[&str])| Planned {
+    fn plan(tasks: &[(&str, &str, &[&str])]) -> TaskPlan {
+        let task = |(id, layer, needs): &(&str, &str, &[&str])| PlannedTask {
             id: (*id).into(),
             layer: Some((*layer).into()),
             needs: needs.iter().map(|need| (*need).to_owned()).collect(),
-            ..Planned::default()
+            ..PlannedTask::default()
         };
-        Plan { tasks: tasks.iter().map(task).collect(), ..Plan::default() }
+        TaskPlan { tasks: tasks.iter().map(task).collect(), ..TaskPlan::default() }
     }
 
     #[test]
@@ -122,7 +94,7 @@ mod tests {
             ("e", "2-y", &[]),
         ]);
         assert_eq!(
-            problems(&bad),
+            find_problems(&bad),
             [
                 "two tasks have the id A",
                 "c needs z, which is no task",
@@ -131,16 +103,20 @@ mod tests {
             ]
         );
         assert!(
-            problems(&plan(&[("a", "1-x", &[]), ("b", "1-x", &["a"]), ("c", "2-y", &["a", "b"])]))
-                .is_empty()
+            find_problems(&plan(&[
+                ("a", "1-x", &[]),
+                ("b", "1-x", &["a"]),
+                ("c", "2-y", &["a", "b"])
+            ]))
+            .is_empty()
         );
-        assert_eq!(problems(&plan(&[("a", "1-x", &["a"])])), ["tasks need each other: a → a"]);
+        assert_eq!(find_problems(&plan(&[("a", "1-x", &["a"])])), ["tasks need each other: a → a"]);
         // Layers of the same number, or without one, run in the order of their names.
         for layers in [["alpha", "beta"], ["1-alpha", "1-beta"]] {
             let bad = plan(&[("a", layers[0], &["b"]), ("b", layers[1], &[])]);
-            assert_eq!(problems(&bad).len(), 1, "{layers:?}");
+            assert_eq!(find_problems(&bad).len(), 1, "{layers:?}");
             let good = plan(&[("a", layers[0], &[]), ("b", layers[1], &["a"])]);
-            assert_eq!(problems(&good).len(), 0, "{layers:?}");
+            assert_eq!(find_problems(&good).len(), 0, "{layers:?}");
         }
     }
 
@@ -149,23 +125,23 @@ mod tests {
         for id in
             ["../x", "a b", "", "-x", "a/b", "a..b", "a.lock", "é", "a.", "x\0", &"a".repeat(65)]
         {
-            assert!(check_id(id).is_err(), "{id}");
+            assert!(validate_task_id(id).is_err(), "{id}");
         }
         for id in ["L1-001", "a", "task_2.b", "0"] {
-            assert!(check_id(id).is_ok(), "{id}");
+            assert!(validate_task_id(id).is_ok(), "{id}");
         }
     }
 
     #[test]
     fn a_long_chain_is_no_problem() {
         let ids: Vec<String> = (0..20_000).map(|n| format!("t{n}")).collect();
-        let task = |n: usize| Planned {
+        let task = |n: usize| PlannedTask {
             id: ids[n].clone(),
             layer: Some("1-x".into()),
             needs: ids.get(n + 1).cloned().into_iter().collect(),
-            ..Planned::default()
+            ..PlannedTask::default()
         };
-        let chain = Plan { tasks: (0..ids.len()).map(task).collect(), ..Plan::default() };
-        assert!(problems(&chain).is_empty());
+        let chain = TaskPlan { tasks: (0..ids.len()).map(task).collect(), ..TaskPlan::default() };
+        assert!(find_problems(&chain).is_empty());
     }
 }

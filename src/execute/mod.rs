@@ -1,13 +1,40 @@
-//! An execution's pure parts: the plan as the breakdown left it, what may run next, which step
-//! leads where, and what git says about all of it. Nothing here touches a file or starts git.
+//! Executions: tasks in layers, each in a worktree of its own, verified and merged one by one. The
+//! state is a copy of what git knows, and `rebuild` makes it one again. `commands/` has the command
+//! line; nothing else here knows it.
 
-pub mod brief;
-pub mod counts;
+#[macro_use]
+mod error;
+
+mod base_log;
+pub(crate) mod commands;
+mod counts;
+pub mod document;
 pub mod graph;
-pub mod log;
+mod locate;
+mod merge;
+mod merge_commit;
+mod partial_checkout;
 pub mod plan;
-pub mod schedule;
-pub mod steps;
-pub mod truth;
-pub mod unite;
-pub mod xml;
+mod plan_files;
+mod plan_sync;
+mod preconditions;
+mod rebuild;
+mod reconcile;
+mod recover;
+mod repository;
+mod reset;
+mod resume;
+mod schedule;
+mod setup;
+pub mod task_file;
+mod tasks_folder;
+mod transitions;
+mod verification;
+mod worktree;
+mod worktree_status;
+mod xml;
+
+use error::{Error, Result};
+use reconcile::{Correction, GitFacts, MergedTask, task_branch};
+use repository::{LockedRepository, Repository, ensure_started};
+use tasks_folder::TasksFolder;

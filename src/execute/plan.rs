@@ -3,22 +3,22 @@
 
 use serde_json::{Map, Value};
 
-use super::brief::Brief;
-use crate::books::execute::layer_order;
+use super::document::layer_order;
+use super::task_file::TaskFile;
 
 #[derive(Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct TaskPlan {
     pub slug: String,
     pub project_path: Option<String>,
-    pub tasks: Vec<Planned>,
+    pub tasks: Vec<PlannedTask>,
     /// As the files name them, in the order in which they run.
     pub layers: Vec<String>,
     /// The task that was looked up last.
-    pub(super) last: usize,
+    pub(super) last_found: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Planned {
+pub struct PlannedTask {
     pub id: String,
     pub layer: Option<String>,
     pub name: Option<String>,
@@ -28,17 +28,20 @@ pub struct Planned {
     pub needs: Vec<String>,
 }
 
-/// Unites both files. An error says which file cannot be used and why.
-pub fn read(manifest: &Value, layer_plan: Option<&Value>) -> Result<Plan, String> {
+/// One plan out of both files. An error says which of them cannot be used and why.
+pub fn parse_plan(manifest: &Value, layer_plan: Option<&Value>) -> Result<TaskPlan, String> {
     let top = manifest.as_object().ok_or("manifest.json is no JSON object")?;
     let prd = top.get("prd");
     let slug = text(top.get("prd_slug")).or_else(|| text(prd.and_then(|prd| prd.get("slug"))));
     let project = prd.and_then(|prd| prd.get("project_path")).or(top.get("project_path"));
-    let mut plan =
-        Plan { slug: slug.unwrap_or_default(), project_path: text(project), ..Plan::default() };
+    let mut plan = TaskPlan {
+        slug: slug.unwrap_or_default(),
+        project_path: text(project),
+        ..TaskPlan::default()
+    };
     let tasks = [top.get("tasks"), top.get("task_inventory")];
     for (id, entry) in tasks.into_iter().flatten().flat_map(entries) {
-        plan.tasks.push(planned(id, entry)?);
+        plan.tasks.push(parse_task(id, entry)?);
     }
     let known_tasks = !plan.tasks.is_empty();
     let no_layers = Value::Null;
@@ -61,19 +64,19 @@ pub fn read(manifest: &Value, layer_plan: Option<&Value>) -> Result<Plan, String
     }
 }
 
-impl Plan {
+impl TaskPlan {
     /// What the task's own file says, where the manifest does not.
-    pub fn take_brief(&mut self, at: usize, brief: &Brief) {
+    pub fn add_task_file(&mut self, at: usize, file: &TaskFile) {
         let Some(task) = self.tasks.get_mut(at) else { return };
-        task.name = task.name.take().or_else(|| brief.name.clone());
-        task.layer = task.layer.take().or_else(|| brief.layer.clone());
-        task.priority = brief.priority.or(task.priority);
-        task.needs.extend(brief.needs.iter().cloned());
+        task.name = task.name.take().or_else(|| file.name.clone());
+        task.layer = task.layer.take().or_else(|| file.layer.clone());
+        task.priority = file.priority.or(task.priority);
+        task.needs.extend(file.needs.iter().cloned());
     }
 
     /// Settles names: every layer with its number, every dependency as the id of a task. To be
     /// called when everything was read.
-    pub fn finish(&mut self) {
+    pub fn resolve_names(&mut self) {
         self.name_layers();
         let ids: std::collections::BTreeSet<String> =
             self.tasks.iter().map(|task| task.id.clone()).collect();
@@ -113,9 +116,9 @@ impl Plan {
         };
         let members = layer.get("tasks").unwrap_or(layer);
         for (id, entry) in entries(members) {
-            let mut task = planned(id, entry)?;
+            let mut task = parse_task(id, entry)?;
             task.layer = Some(name.clone());
-            match self.named(&task.id) {
+            match self.find_task(&task.id) {
                 Some(have) => {
                     have.layer = have.layer.take().or(task.layer);
                     have.name = have.name.take().or(task.name);
@@ -136,8 +139,8 @@ impl Plan {
 
     fn add_needs(&mut self, graph: Option<&Value>) -> Result<(), String> {
         for (id, needs) in graph.and_then(Value::as_object).into_iter().flatten() {
-            let needs = ids(Some(needs));
-            match self.named(id) {
+            let needs = parse_ids(Some(needs));
+            match self.find_task(id) {
                 Some(task) => task.needs.extend(needs),
                 None if needs.is_empty() => {}
                 None => {
@@ -150,14 +153,14 @@ impl Plan {
         Ok(())
     }
 
-    fn named(&mut self, id: &str) -> Option<&mut Planned> {
+    fn find_task(&mut self, id: &str) -> Option<&mut PlannedTask> {
         // Files name tasks in the same order, so the next one is usually where the last one was.
-        let here = self.tasks.get(self.last + 1).is_some_and(|task| task.id == id);
-        self.last = match here {
-            true => self.last + 1,
+        let here = self.tasks.get(self.last_found + 1).is_some_and(|task| task.id == id);
+        self.last_found = match here {
+            true => self.last_found + 1,
             false => self.tasks.iter().position(|task| task.id == id)?,
         };
-        self.tasks.get_mut(self.last)
+        self.tasks.get_mut(self.last_found)
     }
 
     /// A layer that is only a number, or only a name, gets the whole that another place has for it.
@@ -202,13 +205,13 @@ fn entries(value: &Value) -> Vec<(Option<&str>, &Value)> {
     }
 }
 
-fn planned(key: Option<&str>, entry: &Value) -> Result<Planned, String> {
+fn parse_task(key: Option<&str>, entry: &Value) -> Result<PlannedTask, String> {
     let nothing = Map::new();
     let fields = entry.as_object().unwrap_or(&nothing);
     let id =
         text(fields.get("id")).or_else(|| key.map(str::to_owned)).or_else(|| text(Some(entry)));
-    let needs = ["dependencies", "depends_on", "needs"].map(|name| ids(fields.get(name)));
-    Ok(Planned {
+    let needs = ["dependencies", "depends_on", "needs"].map(|name| parse_ids(fields.get(name)));
+    Ok(PlannedTask {
         id: id.ok_or_else(|| {
             format!("a task has no id: {}", crate::books::clip(&entry.to_string(), 80))
         })?,
@@ -220,7 +223,7 @@ fn planned(key: Option<&str>, entry: &Value) -> Result<Planned, String> {
     })
 }
 
-fn ids(list: Option<&Value>) -> Vec<String> {
+fn parse_ids(list: Option<&Value>) -> Vec<String> {
     let list = list.and_then(Value::as_array).into_iter().flatten();
     list.filter_map(|id| text(Some(id)).or_else(|| text(id.get("id")))).collect()
 }
@@ -243,8 +246,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn shown(plan: &Plan) -> Vec<String> {
-        let line = |t: &Planned| {
+    fn shown(plan: &TaskPlan) -> Vec<String> {
+        let line = |t: &PlannedTask| {
             format!("{} {} {}", t.id, t.layer.as_deref().unwrap_or("?"), t.needs.join("+"))
         };
         plan.tasks.iter().map(line).collect()
@@ -260,8 +263,8 @@ mod tests {
             "2-backend": {"tasks": [{"id": "L2-001"}], "dependencies": {"L2-001": ["L1-001"]}}},
             "dependency_graph": {"L2-001": ["L1-001"]}});
         let wanted = ["L1-001 1-foundation ", "L2-001 2-backend L1-001"];
-        let mut plan = read(&list, Some(&object)).unwrap();
-        plan.finish();
+        let mut plan = parse_plan(&list, Some(&object)).unwrap();
+        plan.resolve_names();
         assert_eq!(shown(&plan), wanted);
         assert_eq!((plan.slug.as_str(), plan.layers.len()), ("shop", 2));
 
@@ -269,27 +272,27 @@ mod tests {
             "tasks": {"L1-001": {"layer": 1, "priority": 1, "dependencies": []},
                       "L2-001": {"layer": 2, "priority": 2, "dependencies": ["L1-001-model"]}}});
         let numbered = json!({"layers": {"1": {"name": "foundation", "tasks": ["L1-001"]}, "2": {"name": "backend", "tasks": ["L2-001"]}}});
-        let mut plan = read(&by_id, Some(&numbered)).unwrap();
-        plan.finish();
+        let mut plan = parse_plan(&by_id, Some(&numbered)).unwrap();
+        plan.resolve_names();
         assert_eq!(shown(&plan), wanted);
         assert_eq!(plan.project_path.as_deref(), Some("/p"));
 
         let inventory = json!({"prd_slug": "s", "task_inventory": [{"id": "L1-001", "layer": "1-foundation"}, {"id": "L2-001"}]});
         let listed = json!({"layers": [{"name": "1-foundation", "tasks": ["L1-001"]},
             {"name": "2-backend", "tasks": ["L2-001"], "dependencies": {"L2-001": ["L1-001"]}}]});
-        let mut plan = read(&inventory, Some(&listed)).unwrap();
-        plan.finish();
+        let mut plan = parse_plan(&inventory, Some(&listed)).unwrap();
+        plan.resolve_names();
         assert_eq!(shown(&plan), wanted);
     }
 
     #[test]
     fn without_a_layer_the_id_has_one() {
-        let mut plan = read(
+        let mut plan = parse_plan(
             &json!({"tasks": [{"id": "L0-001"}, {"id": "L10-1"}, {"id": "L2-1"}, {"id": "x"}]}),
             None,
         )
         .unwrap();
-        plan.finish();
+        plan.resolve_names();
         assert_eq!(shown(&plan), ["L0-001 0 ", "L10-1 10 ", "L2-1 2 ", "x ? "]);
         assert_eq!(plan.layers, ["0", "2", "10"]);
     }
@@ -298,20 +301,26 @@ mod tests {
     fn layers_without_a_number_run_as_they_are_listed() {
         let tasks = json!([{"id": "a", "layer": "models"}, {"id": "b", "layer": "api"}, {"id": "c", "layer": "9-end"}]);
         let mut plan =
-            read(&json!({"tasks": tasks, "layers": ["models", "api", "9-end"]}), None).unwrap();
-        plan.finish();
+            parse_plan(&json!({"tasks": tasks, "layers": ["models", "api", "9-end"]}), None)
+                .unwrap();
+        plan.resolve_names();
         assert_eq!(shown(&plan), ["a 0-models ", "b 1-api ", "c 9-end "]);
-        let mut plan = read(&json!({"tasks": tasks, "layers": ["9-end", "api"]}), None).unwrap();
-        plan.finish();
+        let mut plan =
+            parse_plan(&json!({"tasks": tasks, "layers": ["9-end", "api"]}), None).unwrap();
+        plan.resolve_names();
         assert_eq!(plan.layers, ["9-end", "10-api", "models"]);
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        assert_eq!(read(&json!([]), None).unwrap_err(), "manifest.json is no JSON object");
-        assert_eq!(read(&json!({}), None).unwrap_err(), "manifest.json names no task");
-        assert!(read(&json!({"tasks": [{"name": "x"}]}), None).unwrap_err().contains("has no id"));
+        assert_eq!(parse_plan(&json!([]), None).unwrap_err(), "manifest.json is no JSON object");
+        assert_eq!(parse_plan(&json!({}), None).unwrap_err(), "manifest.json names no task");
+        assert!(
+            parse_plan(&json!({"tasks": [{"name": "x"}]}), None).unwrap_err().contains("has no id")
+        );
         let graph = json!({"dependency_graph": {"L9-1": ["L1-1"]}});
-        assert!(read(&json!({"tasks": ["L1-1"]}), Some(&graph)).unwrap_err().contains("L9-1"));
+        assert!(
+            parse_plan(&json!({"tasks": ["L1-1"]}), Some(&graph)).unwrap_err().contains("L9-1")
+        );
     }
 }

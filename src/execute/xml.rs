@@ -1,275 +1,138 @@
-//! As much XML as task files need: elements, attributes, text, CDATA, comments, the five named
-//! entities and numbered ones. A document type is refused, so nothing can be expanded or fetched.
-//! What is wrong is said with its line and column.
+//! TaskRecord files as XML: what may not be in one, and where a broken one is broken. A document type is
+//! refused, so nothing can be expanded or fetched.
 
-use std::fmt;
+use roxmltree::{Document, Error, Node, ParsingOptions, TextPos};
 
-/// An element: its own texts are in `content` in their order, between its children.
-#[derive(Debug, Default, PartialEq)]
-pub struct Element {
-    pub name: String,
-    pub attributes: Vec<(String, String)>,
-    pub content: Vec<Content>,
+/// Elements in elements, and all nodes of a file: enough for any task.
+const MAX_DEPTH: usize = 100;
+const MAX_NODES: u32 = 1_000_000;
+
+/// Reads a document; what is wrong with it is said with line and column.
+pub fn parse(text: &str) -> Result<Document<'_>, String> {
+    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let (at, why) = explain(text, &error);
+        with_position(at, &why)
+    })?;
+    let refuse =
+        |node: Node, why: &str| Err(with_position(document.text_pos_at(node.range().start), why));
+    // The parser puts this character in the place of one that does not exist.
+    let replaced = |part: &str| part.contains('\u{fffd}') && !text.contains('\u{fffd}');
+    for node in document.descendants() {
+        // The root, the elements around this one, and itself.
+        if node.is_element() && node.ancestors().take(MAX_DEPTH + 3).count() > MAX_DEPTH + 2 {
+            return refuse(node, "the elements are too deep in each other");
+        }
+        if node.text().is_some_and(replaced) || node.attributes().any(|a| replaced(a.value())) {
+            return refuse(node, "a numbered entity in it is no character");
+        }
+    }
+    Ok(document)
 }
 
-#[derive(Debug, PartialEq)]
-pub enum Content {
-    Text(String),
-    Element(Element),
+/// A reason with its place.
+pub fn with_position(at: TextPos, why: &str) -> String {
+    format!("line {}, column {}: {why}", at.row, at.col)
 }
 
-#[derive(Debug, PartialEq)]
-pub struct Malformed {
-    pub line: usize,
-    pub column: usize,
-    pub why: String,
+/// All text in a node, at any depth, trimmed.
+pub fn text_content(node: Node) -> String {
+    let texts = node.descendants().filter(Node::is_text).filter_map(|node| node.text());
+    texts.collect::<String>().trim().to_owned()
 }
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.why)
-    }
+/// The children that are elements, not text or comments.
+pub fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children().filter(Node::is_element)
 }
 
-/// Elements in elements: enough for any task, and no stack is exhausted.
-const DEEPEST: usize = 100;
-
-pub fn parse(text: &str) -> Result<Element, Malformed> {
-    let mut reader = Reader { text, at: 0 };
-    reader.skip("\u{feff}");
-    reader.between()?;
-    if !reader.skip("<") {
-        return Err(reader.wrong("an element must begin here"));
-    }
-    let root = reader.element(0)?;
-    reader.between()?;
-    match reader.rest().is_empty() {
-        true => Ok(root),
-        false => Err(reader.wrong("nothing may follow the root element")),
-    }
+/// Where a document is broken, and how that is mended. The parser does not say where it missed the end
+/// of something that was begun.
+fn explain(text: &str, error: &Error) -> (TextPos, String) {
+    let before = before(text, error.pos());
+    let after = text.get(before.len()..).unwrap_or_default();
+    let tag = before.rsplit('<').next().unwrap_or_default();
+    let mut words = tag.split(|c: char| c.is_whitespace() || c == '=').filter(|w| !w.is_empty());
+    let element = words.next().unwrap_or_default();
+    let attribute = words.next_back().unwrap_or_default();
+    let why = match error {
+        Error::UnexpectedCloseTag(open, close, _) => {
+            format!("</{close}> closes nothing: <{open}> is open")
+        }
+        Error::MalformedEntityReference(_) | Error::UnknownEntityReference(..) => {
+            "a plain `&` is written &amp;".into()
+        }
+        Error::InvalidName(_) => "a name must begin here; a plain `<` is written &lt;".into(),
+        Error::InvalidChar(b'=', ..) => {
+            format!("the attribute {attribute} of <{element}> has no value")
+        }
+        Error::InvalidChar(b'"' | b'\'', ..) => {
+            "the value of an attribute is not closed; a plain `<` in it is written &lt;".into()
+        }
+        Error::InvalidChar(b'>', ..) => "this tag is not closed with `>`".into(),
+        Error::InvalidChar2("a quote", ..) => format!("the value of {attribute} must be in quotes"),
+        Error::InvalidString("-->", _) => return unclosed(text, "<!--", "this comment"),
+        Error::InvalidString("]]>", _) => return unclosed(text, "<![CDATA[", "this CDATA section"),
+        Error::InvalidString("?>", _) => return unclosed(text, "<?", "this instruction"),
+        Error::InvalidComment(_) => "a comment must not have `--` in it".into(),
+        Error::UnknownToken(_) if after.starts_with("<!") => DOCUMENT_TYPE.into(),
+        Error::UnknownToken(_) if after == "<" => "the file ends in a tag".into(),
+        Error::UnknownToken(_) if Document::parse(before).is_ok() => {
+            "nothing may follow the root element".into()
+        }
+        Error::UnknownToken(_) => "an element must begin here".into(),
+        Error::NodesLimitReached => format!("it has more than {MAX_NODES} elements and texts"),
+        Error::DtdDetected => {
+            let at = text.find("<!DOCTYPE").unwrap_or_default();
+            return (position(text, at), DOCUMENT_TYPE.into());
+        }
+        Error::NoRootNode if text.trim().is_empty() || text.trim_end().ends_with('>') => {
+            return (position(text, text.len()), "an element must begin here".into());
+        }
+        Error::NoRootNode | Error::UnexpectedEndOfStream => {
+            return (position(text, text.len()), "the file ends in a tag".into());
+        }
+        Error::UnclosedRootNode => return unclosed_element(text),
+        other => other.to_string().replace(&format!(" at {}", other.pos()), ""),
+    };
+    (error.pos(), why)
 }
 
-impl Element {
-    pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
-        self.elements().filter(move |element| element.name == name)
-    }
+const DOCUMENT_TYPE: &str = "a document type is not allowed in a task file";
 
-    pub fn elements(&self) -> impl Iterator<Item = &Element> {
-        self.content.iter().filter_map(|content| match content {
-            Content::Element(element) => Some(element),
-            Content::Text(_) => None,
-        })
-    }
-
-    pub fn child(&self, name: &str) -> Option<&Element> {
-        self.elements().find(|element| element.name == name)
-    }
-
-    pub fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
-    }
-
-    /// All text in it, at any depth, trimmed.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        self.gather(&mut text);
-        text.trim().to_owned()
-    }
-
-    fn gather(&self, to: &mut String) {
-        for content in &self.content {
-            match content {
-                Content::Text(text) => to.push_str(text),
-                Content::Element(element) => element.gather(to),
-            }
-        }
-    }
+fn unclosed(text: &str, mark: &str, what: &str) -> (TextPos, String) {
+    let at = text.rfind(mark).map_or(text.len(), |at| at + mark.len());
+    (position(text, at), format!("{what} is not closed"))
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
+/// The innermost element that is open at the end of the text: the one that the parser wants closed.
+fn unclosed_element(text: &str) -> (TextPos, String) {
+    let open = match Document::parse(&format!("{text}</_._>")) {
+        Err(Error::UnexpectedCloseTag(open, ..)) => open,
+        _ => String::new(),
+    };
+    let ends = |rest: &str| rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
+    let mark = format!("<{open}");
+    let begins = |(at, _): &(usize, &str)| text.get(at + mark.len()..).is_some_and(ends);
+    let at = text.rmatch_indices(&mark).find(begins).map_or(text.len(), |(at, _)| at);
+    (position(text, at), format!("<{open}> is not closed"))
 }
 
-impl<'a> Reader<'a> {
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn skip(&mut self, word: &str) -> bool {
-        let there = self.rest().starts_with(word);
-        if there {
-            self.at += word.len();
-        }
-        there
-    }
-
-    fn blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    /// What is wrong here.
-    fn wrong(&self, why: impl Into<String>) -> Malformed {
-        self.wrong_at(self.at, why)
-    }
-
-    fn wrong_at(&self, at: usize, why: impl Into<String>) -> Malformed {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        Malformed { line, column, why: why.into() }
-    }
-
-    /// Up to a mark, which is skipped.
-    fn until(&mut self, mark: &str, what: &str) -> Result<&'a str, Malformed> {
-        let begin = self.at;
-        match self.rest().split_once(mark) {
-            Some((inside, _)) => {
-                self.at += inside.len() + mark.len();
-                Ok(inside)
-            }
-            None => Err(self.wrong_at(begin, format!("{what} is not closed"))),
-        }
-    }
-
-    /// Blanks, comments and instructions around the root element.
-    fn between(&mut self) -> Result<(), Malformed> {
-        loop {
-            self.blanks();
-            if self.skip("<!--") {
-                self.until("-->", "this comment")?;
-            } else if self.skip("<?") {
-                self.until("?>", "this instruction")?;
-            } else if self.rest().starts_with("<!") {
-                return Err(self.wrong("a document type is not allowed in a task file"));
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    fn name(&mut self) -> Result<String, Malformed> {
-        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-        let name: String = self.rest().chars().take_while(|c| plain(*c)).collect();
-        let begins = name.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
-        if !begins {
-            return Err(self.wrong("a name must begin here; a plain `<` is written &lt;"));
-        }
-        self.at += name.len();
-        Ok(name)
-    }
-
-    /// An element whose `<` was read.
-    fn element(&mut self, depth: usize) -> Result<Element, Malformed> {
-        let begin = self.at.saturating_sub(1);
-        if depth > DEEPEST {
-            return Err(self.wrong("the elements are too deep in each other"));
-        }
-        let mut element = Element { name: self.name()?, ..Element::default() };
-        loop {
-            let before = self.at;
-            self.blanks();
-            if self.skip("/>") {
-                return Ok(element);
-            }
-            if self.skip(">") {
-                break;
-            }
-            if before == self.at {
-                return Err(self.wrong(format!("<{}> is not closed with `>`", element.name)));
-            }
-            let attribute = self.attribute(&element.name)?;
-            element.attributes.push(attribute);
-        }
-        loop {
-            let rest = self.rest();
-            let text = rest.split('<').next().unwrap_or_default();
-            if !text.is_empty() {
-                let decoded = self.decoded(text)?;
-                element.content.push(Content::Text(decoded));
-                self.at += text.len();
-            }
-            if self.skip("</") {
-                let at = self.at - 2;
-                let name = self.name()?;
-                self.blanks();
-                if name != element.name {
-                    let why = format!("</{name}> closes nothing: <{}> is open", element.name);
-                    return Err(self.wrong_at(at, why));
-                }
-                return match self.skip(">") {
-                    true => Ok(element),
-                    false => Err(self.wrong(format!("</{name}> is not closed with `>`"))),
-                };
-            } else if self.skip("<!--") {
-                self.until("-->", "this comment")?;
-            } else if self.skip("<![CDATA[") {
-                let text = self.until("]]>", "this CDATA section")?;
-                element.content.push(Content::Text(text.to_owned()));
-            } else if self.skip("<?") {
-                self.until("?>", "this instruction")?;
-            } else if self.skip("<") {
-                element.content.push(Content::Element(self.element(depth + 1)?));
-            } else {
-                return Err(self.wrong_at(begin, format!("<{}> is not closed", element.name)));
-            }
-        }
-    }
-
-    fn attribute(&mut self, element: &str) -> Result<(String, String), Malformed> {
-        let name = self.name()?;
-        self.blanks();
-        if !self.skip("=") {
-            return Err(self.wrong(format!("the attribute {name} of <{element}> has no value")));
-        }
-        self.blanks();
-        let quote = match self.rest().chars().next() {
-            Some('"') => "\"",
-            Some('\'') => "'",
-            _ => return Err(self.wrong(format!("the value of {name} must be in quotes"))),
-        };
-        self.skip(quote);
-        let at = self.at;
-        let value = self.until(quote, &format!("the value of {name}"))?;
-        let here = Reader { text: self.text, at };
-        Ok((name, here.decoded(value)?))
-    }
-
-    /// A text from here on, its entities replaced.
-    fn decoded(&self, text: &str) -> Result<String, Malformed> {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('&') {
-            out.push_str(before);
-            let at = self.at + (text.len() - after.len()) - 1;
-            let unknown = || self.wrong_at(at, "a plain `&` is written &amp;");
-            let (name, following) = after.split_once(';').ok_or_else(unknown)?;
-            out.push(entity(name).ok_or_else(unknown)?);
-            rest = following;
-        }
-        out.push_str(rest);
-        Ok(out)
-    }
+fn position(text: &str, at: usize) -> TextPos {
+    let before = text.get(..at).unwrap_or(text);
+    let row = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    TextPos::new(number(row), number(column))
 }
 
-fn entity(name: &str) -> Option<char> {
-    let number = |digits: &str, radix| u32::from_str_radix(digits, radix).ok();
-    match name {
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        other => {
-            let digits = other.strip_prefix('#')?;
-            let code = match digits.strip_prefix('x') {
-                Some(digits) => number(digits, 16),
-                None => number(digits, 10),
-            };
-            char::from_u32(code?).filter(|c| *c != '\0')
-        }
-    }
+/// The text before a place.
+fn before(text: &str, at: TextPos) -> &str {
+    let rows = text.split_inclusive('\n').take(at.row.saturating_sub(1) as usize);
+    let line: usize = rows.map(str::len).sum();
+    let rest = text.get(line..).unwrap_or_default();
+    let column = rest.char_indices().nth(at.col.saturating_sub(1) as usize);
+    text.get(..line + column.map_or(rest.len(), |(at, _)| at)).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -279,10 +142,11 @@ mod tests {
     #[test]
     fn reads_what_task_files_have() {
         let text = "\u{feff}<?xml version=\"1.0\"?>\n<!-- a task -->\n<task kind='x &lt; y'>\n <a>1 &amp; &#50;<b/>3</a><![CDATA[<raw> & ]]>\n</task>\n";
-        let task = parse(text).unwrap();
+        let document = parse(text).unwrap();
+        let task = document.root_element();
         assert_eq!(task.attribute("kind"), Some("x < y"));
-        assert_eq!(task.child("a").unwrap().text(), "1 & 23");
-        assert_eq!(task.text(), "1 & 23<raw> &");
+        assert_eq!(text_content(elements(task).next().unwrap()), "1 & 23");
+        assert_eq!(text_content(task), "1 & 23<raw> &");
     }
 
     #[test]
@@ -298,8 +162,18 @@ mod tests {
             ("<a/><b/>", "line 1, column 5: nothing may follow the root element"),
             ("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", "line 1, column 1: a document type"),
             ("<é><!-- </é>", "line 1, column 8: this comment is not closed"),
+            ("<a>\n<![CDATA[ x</a>", "line 2, column 10: this CDATA section is not closed"),
+            ("<!-- x -->\n<!DOCTYPE a><a/>", "line 2, column 1: a document type"),
+            ("<a><!ENTITY x \"y\"></a>", "line 1, column 4: a document type"),
+            ("<a b='x<y'/>", "line 1, column 8: the value of an attribute is not closed"),
+            ("<a b=\"1\" b='2'/>", "line 1, column 10: attribute 'b' is already defined"),
+            ("<a>\n<b c='", "line 2, column 7: the file ends in a tag"),
+            ("<a><b/><bc>\n<b>x</b>", "line 1, column 8: <bc> is not closed"),
+            ("<a>\n<b>&#xD800;</b></a>", "line 2, column 1: a numbered entity in it is no"),
+            ("<a><!-- cargo test --all --></a>", "line 1, column 4: a comment must not have `--`"),
+            ("<p:a/>", "line 1, column 2: an unknown namespace prefix 'p'"),
         ] {
-            let wrong = parse(text).unwrap_err().to_string();
+            let wrong = parse(text).unwrap_err();
             assert!(wrong.starts_with(at), "{text}: {wrong}");
         }
     }
@@ -307,6 +181,12 @@ mod tests {
     #[test]
     fn no_input_makes_it_panic_or_hang() {
         assert!(parse(&"<a>".repeat(100_000)).is_err());
+        let nested = |depth: usize| "<a>".repeat(depth) + &"</a>".repeat(depth);
+        assert!(parse(&nested(MAX_DEPTH + 1)).is_ok());
+        for depth in [MAX_DEPTH + 2, 100_000] {
+            let wrong = parse(&nested(depth)).unwrap_err();
+            assert_eq!(wrong, "line 1, column 304: the elements are too deep in each other");
+        }
         let text = "<task a=\"1\"><b>x &lt; <![CDATA[é]]></b><!-- c --></task>";
         for (end, _) in text.char_indices() {
             assert!(parse(text.get(..end).unwrap()).is_err(), "{end}");

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::books::execute::FILE;
 use crate::facts::files;
 use crate::json::Object;
+
+/// The state of an execution, in the folder of its tasks.
+pub const FILE: &str = "execute-state.json";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Unfinished {

@@ -91,5 +91,5 @@ fn started(event: &Event) -> Option<(String, String)> {
     let clean = |word: &str| word.trim_matches(['\'', '"', ';']).trim_end_matches('/').to_owned();
     let mut words = after.split_whitespace().filter(|word| !word.starts_with('-')).map(clean);
     let (path, id) = (words.next()?, words.next()?);
-    crate::execute::graph::check_id(&id).ok().map(|()| (path, id))
+    crate::execute::graph::validate_task_id(&id).ok().map(|()| (path, id))
 }

@@ -96,6 +96,14 @@ impl Git {
     }
 }
 
+/// Why git could not be started.
+pub fn explain_start_error(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "git is not installed, or not on PATH".into(),
+        _ => format!("git cannot be started: {error}"),
+    }
+}
+
 impl Said {
     pub fn is_good(&self) -> bool {
         self.code == Some(0)

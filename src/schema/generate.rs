@@ -49,7 +49,7 @@ fn generated(row: &Row) -> Value {
         "autonomous-loop" => schema_of::<books::autonomous::Autonomous>(row),
         "autonomous-watch" => schema_of::<books::watched::Watched>(row),
         "branch-state" => schema_of::<books::branch::BranchState>(row),
-        "execute-state" => schema_of::<books::execute::Execution>(row),
+        "execute-state" => schema_of::<crate::execute::document::Execution>(row),
         "executions" => schema_of::<books::executions::Executions>(row),
         "branch-agents" => schema_of::<books::tracked::File>(row),
         "iterative" => schema_of::<books::iterative::Task>(row),

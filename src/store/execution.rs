@@ -1,13 +1,13 @@
 //! `{tasks_path}/execute-state.json`: the one document that lives where its user says, with a lock
-//! of its own beside it. Same protocol as the books: lock, sweep, load, replace.
+//! of its own beside it. Same protocol as for other documents: lock, sweep, load, replace.
 //!
 //! The lock is held for as long as the document is read and written, never while a command or git
-//! runs. What orders changes to the repository is a second lock, in the repository ([`repository`]).
+//! runs. What orders changes to the repository is a second lock, in the repository ([`lock_repository`]).
 
 use std::path::Path;
 
-use crate::books::execute::FILE;
 use crate::error::{Error, Result};
+use crate::facts::execution::FILE;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::lock::{self, Lock, Taken};
@@ -19,23 +19,24 @@ const STATE_PATIENCE: u32 = 30;
 /// A checkout of a large repository takes its time.
 const GIT_PATIENCE: u32 = 600;
 
-/// The folder of an execution.
-pub struct Folder {
+/// The state in the folder of an execution.
+pub struct StateFile {
     dir: Dir,
 }
 
-/// The same, locked.
-pub struct Held<'a> {
+/// The state while nobody else changes it.
+pub struct LockedStateFile<'a> {
     dir: &'a Dir,
     _lock: Lock,
 }
 
-impl Folder {
+impl StateFile {
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self { dir: Dir::open(path)? })
     }
 
-    pub fn path(&self) -> &Path {
+    /// The folder that it is in.
+    pub fn folder(&self) -> &Path {
         self.dir.path()
     }
 
@@ -44,25 +45,25 @@ impl Folder {
         self.dir.read(FILE)
     }
 
-    pub fn lock(&self) -> Result<Held<'_>> {
-        let lock = take(&self.dir, LOCK, STATE_PATIENCE)?;
+    pub fn lock(&self) -> Result<LockedStateFile<'_>> {
+        let lock = wait_for_lock(&self.dir, LOCK, STATE_PATIENCE)?;
         self.dir.remove(NEW)?;
-        Ok(Held { dir: &self.dir, _lock: lock })
+        Ok(LockedStateFile { dir: &self.dir, _lock: lock })
     }
 }
 
-impl Held<'_> {
+impl LockedStateFile<'_> {
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
         self.dir.read(FILE)
     }
 
     /// Puts a new document in the place of the old one.
-    pub fn put(&self, bytes: &[u8]) -> Result<()> {
+    pub fn replace(&self, bytes: &[u8]) -> Result<()> {
         self.write(FILE, bytes)
     }
 
     /// Copies the document to `.bak`, if there is one; where to.
-    pub fn keep_copy(&self) -> Result<Option<std::path::PathBuf>> {
+    pub fn write_backup(&self) -> Result<Option<std::path::PathBuf>> {
         let Some(bytes) = self.read()? else { return Ok(None) };
         let name = format!("{FILE}.bak");
         self.write(&name, &bytes)?;
@@ -85,24 +86,24 @@ impl Held<'_> {
 
 /// Orders what executions change in a repository. `git` inherits this lock, so whoever has it knows
 /// that no git of a killed command is still at work.
-pub fn repository(common: &Path) -> Result<Lock> {
-    take(&Dir::open(common)?, "hookkeeper-execute.lock", GIT_PATIENCE)
+pub fn lock_repository(common: &Path) -> Result<Lock> {
+    wait_for_lock(&Dir::open(common)?, "hookkeeper-execute.lock", GIT_PATIENCE)
 }
 
 /// Removes a lock file that a killed git left, if it is not older than what was begun then.
 pub fn remove_stale_lock(path: &Path, since: i64) -> Result<()> {
-    match newer(path, since)? {
+    match find_since(path, since)? {
         Some((dir, name)) => dir.remove(name),
         None => Ok(()),
     }
 }
 
 /// Whether a file is there that is not older than what was begun then.
-pub fn is_newer(path: &Path, since: i64) -> Result<bool> {
-    Ok(newer(path, since)?.is_some())
+pub fn exists_since(path: &Path, since: i64) -> Result<bool> {
+    Ok(find_since(path, since)?.is_some())
 }
 
-fn newer(path: &Path, since: i64) -> Result<Option<(Dir, &str)>> {
+fn find_since(path: &Path, since: i64) -> Result<Option<(Dir, &str)>> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
     else {
         return Ok(None);
@@ -115,7 +116,7 @@ fn newer(path: &Path, since: i64) -> Result<Option<(Dir, &str)>> {
     Ok(is.then_some((dir, name)))
 }
 
-fn take(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {
+fn wait_for_lock(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {
     for _ in 0..seconds {
         let file = match dir.open_lock(name)? {
             Some(file) => file,

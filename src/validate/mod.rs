@@ -12,10 +12,10 @@ use std::path::Path;
 pub use repair::repair;
 
 use crate::books::autonomous::{self, Autonomous};
-use crate::books::execute;
 use crate::books::executions::Executions;
 use crate::documents;
 use crate::error::{Error, Result};
+use crate::execute::document as execution;
 use crate::facts::files;
 use crate::json::Object;
 use crate::schema::checker::Fault;
@@ -186,10 +186,10 @@ impl Report {
     /// The states of the project's executions, which are where their users said.
     fn check_executions(&mut self, checkers: &Checkers, view: &View) {
         let known = view.get::<Executions>().unwrap_or_default();
-        let row = documents::all().into_iter().find(|known| known.row.name == execute::ROW.name);
+        let row = documents::all().into_iter().find(|known| known.row.name == execution::ROW.name);
         let Some(declared) = row else { return };
         for known in known.executions {
-            let path = Path::new(&known.tasks_path).join(execute::FILE);
+            let path = Path::new(&known.tasks_path).join(execution::FILE);
             let read = match files::read_all(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 other => other.map(Some).map_err(|error| Error::io("read", &path, error)),

@@ -1,7 +1,8 @@
 //! Which units need which: as a plan writes it, and whether it can be done at all.
 
-use super::{Unit, Units};
+use super::Units;
 use crate::books::clip;
+use crate::graph::find_cycle;
 
 const ARROW: &str = " → ";
 
@@ -59,28 +60,7 @@ pub fn wrong(units: &Units) -> Option<String> {
 
 /// Units that need each other in a circle, in their order; empty if there are none.
 pub fn circle(units: &Units) -> Vec<String> {
-    let mut left: Vec<&(String, Unit)> = units.iter().collect();
-    loop {
-        let ids: Vec<&str> = left.iter().map(|(id, _)| id.as_str()).collect();
-        let free = |unit: &Unit| unit.needs.iter().all(|need| !ids.contains(&need.as_str()));
-        let before = left.len();
-        let stuck: Vec<bool> = left.iter().map(|(_, unit)| !free(unit)).collect();
-        let mut keep = stuck.into_iter();
-        left.retain(|_| keep.next().unwrap_or(false));
-        if left.len() == before || left.is_empty() {
-            break;
-        }
-    }
-    // What only hangs on the circle is not in it: go along needs until something comes again.
-    let Some(mut at) = left.first().map(|(id, _)| id.as_str()) else { return Vec::new() };
-    let mut way: Vec<&str> = Vec::new();
-    while !way.contains(&at) {
-        way.push(at);
-        let unit = left.iter().find(|(id, _)| id == at).map(|(_, unit)| unit);
-        let is_left = |need: &&String| left.iter().any(|(id, _)| id == *need);
-        let Some(next) = unit.and_then(|unit| unit.needs.iter().find(is_left)) else { break };
-        at = next;
-    }
-    let from = way.iter().position(|id| *id == at).unwrap_or(0);
-    way.into_iter().skip(from).map(str::to_owned).collect()
+    let needs = |id: &str| units.get(id).map(|unit| unit.needs.as_slice()).unwrap_or_default();
+    let cycle = find_cycle(units.ids(), needs);
+    cycle.into_iter().map(str::to_owned).collect()
 }

@@ -1,0 +1,85 @@
+//! `execute fail`: an attempt that came to nothing, and what the next one should know.
+
+use super::TaskTarget;
+use crate::Outcome;
+use crate::books::clip_block;
+use crate::books::errors::Class;
+use crate::cli::{Project, said_json};
+use crate::execute::TasksFolder;
+use crate::execute::document::TaskStatus;
+use crate::execute::recover::recover_task;
+use crate::execute::transitions::{self, FailedAttempt};
+use crate::facts::classify;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub task: TaskTarget,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    message: String,
+    /// More about it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    details: Option<String>,
+    /// What the next attempt should do
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    feedback: Option<String>,
+    /// A rate limit ended it: the attempt does not count (found out from the message if not given)
+    #[arg(long)]
+    rate_limit: bool,
+}
+
+const LONGEST: usize = 2000;
+
+pub fn run(
+    project: &Project,
+    folder: &TasksFolder,
+    options: &Arguments,
+) -> anyhow::Result<Outcome> {
+    let id = options.task.id.as_str();
+    anyhow::ensure!(!options.message.trim().is_empty(), "the message must not be empty");
+    let state = folder.load()?;
+    if state.task(id)?.claim.is_some() {
+        recover_task(folder, &folder.repository(&state)?, id)?;
+    }
+    let redact = project.redactor()?;
+    let text = |text: &String| clip_block(&redact.text(text), LONGEST);
+    let message = text(&options.message);
+    let limited =
+        options.rate_limit || classify::failure(&options.message, None) == Class::RateLimit;
+    let state = folder.update(|state| {
+        let task = state.task(id)?;
+        folder.ensure_unclaimed(id, task)?;
+        // What its commands cannot see, somebody may have seen since.
+        if !matches!(task.status, TaskStatus::InProgress | TaskStatus::Verified) {
+            refuse!("{id} cannot fail: it is {}", task.status);
+        }
+        let failed = FailedAttempt {
+            message: &message,
+            details: options.details.as_ref().map(text),
+            feedback: options.feedback.as_ref().map(text),
+            counts: !limited,
+        };
+        transitions::fail_attempt(state, id, failed, &folder.now())?;
+        Ok(state.clone())
+    })?;
+    let task = state.task(id)?;
+    if options.task.target.json {
+        return said_json(task);
+    }
+    let text = match task.status {
+        TaskStatus::Abandoned => format!(
+            "{id} failed five times and is abandoned; layer {} is stopped.",
+            task.layer.as_deref().unwrap_or_default()
+        ),
+        _ if limited => format!("{id} failed by a rate limit; the attempt does not count."),
+        _ => format!("{id}: attempt {} of 5 failed.", task.attempts),
+    };
+    let then = match task.status {
+        TaskStatus::Abandoned => {
+            folder.command(&format!("reset-task {id}")) + " gives it a new start."
+        }
+        _ => folder.command(&format!("start {id}")) + " begins the next attempt.",
+    };
+    Ok(Outcome::said(format!("{text} {then}")))
+}

@@ -1,0 +1,173 @@
+//! `hookkeeper execute`: one file per command, and what they share.
+
+mod fail;
+mod init;
+mod merge;
+mod next;
+mod rebuild;
+mod registry;
+mod reset;
+mod resume;
+mod start;
+mod status;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::Error;
+use super::document::Execution;
+use super::plan::TaskPlan;
+use super::reconcile::Correction;
+use super::tasks_folder::TasksFolder;
+use crate::Outcome;
+use crate::books::plural;
+use crate::cli::Project;
+use crate::cli::acting::Who;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    who: Who,
+    #[command(subcommand)]
+    subcommand: Subcommand,
+}
+
+/// The execution that a command is about, and how it answers.
+#[derive(clap::Args)]
+pub struct Target {
+    /// The folder with manifest.json
+    #[arg(value_name = "TASKS_PATH")]
+    tasks: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The task of an execution that a command is about.
+#[derive(clap::Args)]
+pub struct TaskTarget {
+    #[command(flatten)]
+    target: Target,
+    /// The task
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+#[derive(clap::Subcommand)]
+enum Subcommand {
+    /// Read manifest.json, layer_plan.json and the task files, and begin
+    #[command(
+        after_help = "Example:\n  hookkeeper execute init docs/tasks/shop --project-path ~/shop --max-parallel 3"
+    )]
+    Init(init::Arguments),
+    /// The tasks that are to be worked on now, with everything an agent needs
+    #[command(
+        after_help = "Example:\n  hookkeeper execute next docs/tasks/shop --json | jq -r '.tasks[].id'"
+    )]
+    Next(Target),
+    /// Make the worktree of a task
+    #[command(after_help = "Example:\n  hookkeeper execute start docs/tasks/shop L1-001")]
+    Start(TaskTarget),
+    /// Run a task's commands in its worktree; if they pass, it waits to be merged
+    #[command(after_help = "Example:\n  hookkeeper execute verify docs/tasks/shop L1-001")]
+    Verify(verify::Arguments),
+    /// Record that an attempt failed
+    #[command(
+        after_help = "Example:\n  hookkeeper execute fail docs/tasks/shop L1-001 --message 'test_create failed' --feedback 'Add min_length=1'"
+    )]
+    Fail(fail::Arguments),
+    /// Merge what was verified, in the order in which it was
+    #[command(after_help = "Example:\n  hookkeeper execute merge docs/tasks/shop")]
+    Merge(Target),
+    /// Where it stands: layers, tasks, the queue
+    #[command(after_help = "Example:\n  hookkeeper execute status docs/tasks/shop")]
+    Status(Target),
+    /// Put right what an interruption left, and say what comes next
+    #[command(after_help = "Example:\n  hookkeeper execute resume docs/tasks/shop --dry-run")]
+    Resume(resume::Arguments),
+    /// Bring the state in line with git, and say what was wrong in it
+    #[command(after_help = "Example:\n  hookkeeper execute rebuild docs/tasks/shop")]
+    Rebuild(rebuild::Arguments),
+    /// Begin no more tasks until `resume`
+    #[command(after_help = "Example:\n  hookkeeper execute stop docs/tasks/shop")]
+    Stop(Target),
+    /// Take a task's worktree, branch and attempts away, and begin it anew
+    #[command(after_help = "Example:\n  hookkeeper execute reset-task docs/tasks/shop L1-001")]
+    ResetTask(reset::TaskArguments),
+    /// Take all worktrees, branches and the state away
+    #[command(after_help = "Example:\n  hookkeeper execute reset docs/tasks/shop --force")]
+    Reset(reset::Arguments),
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let open = |target: &Target| open_folder(project, &target.tasks);
+    match &options.subcommand {
+        Subcommand::Init(init) => init::run(project, &open(&init.target)?, init),
+        Subcommand::Next(target) => next::run(&open(target)?, target.json),
+        Subcommand::Start(task) => {
+            let session = options.who.id(project.process);
+            start::run(&open(&task.target)?, &task.id, session, task.target.json)
+        }
+        Subcommand::Verify(verify) => verify::run(project, &open(&verify.task.target)?, verify),
+        Subcommand::Fail(fail) => fail::run(project, &open(&fail.task.target)?, fail),
+        Subcommand::Merge(target) => merge::run(&open(target)?, target.json),
+        Subcommand::Status(target) => status::run(&open(target)?, target.json),
+        Subcommand::Resume(resume) => resume::run(&open(&resume.target)?, resume),
+        Subcommand::Rebuild(rebuild) => rebuild::run(project, &open(&rebuild.target)?, rebuild),
+        Subcommand::Stop(target) => status::stop(&open(target)?, target.json),
+        Subcommand::ResetTask(reset) => reset::run_task(&open(&reset.task.target)?, reset),
+        Subcommand::Reset(reset) => reset::run(&open(&reset.target)?, reset),
+    }
+}
+
+fn open_folder<'a>(project: &'a Project, tasks: &Path) -> anyhow::Result<TasksFolder<'a>> {
+    Ok(TasksFolder::open(project.process, &absolute(project, tasks)?, tasks)?)
+}
+
+/// From the working directory, or from `-C DIR`.
+fn absolute(project: &Project, path: &Path) -> anyhow::Result<PathBuf> {
+    if path.is_absolute() {
+        return Ok(path.to_owned());
+    }
+    let base = match project.named {
+        Some(_) => project.root()?,
+        None => project.process.cwd().context("there is no working directory")?,
+    };
+    Ok(base.join(path))
+}
+
+/// The project that a plan is for: as it says, or the one that the command is run in.
+fn project_of_plan(project: &Project, plan: &TaskPlan) -> Result<PathBuf, Error> {
+    let path = match &plan.project_path {
+        Some(path) => absolute(project, Path::new(path)),
+        None => project.root(),
+    };
+    path.map_err(|error| format!("{error:#}").into())
+}
+
+fn corrections_json(corrections: &[Correction]) -> Value {
+    let pairs = corrections.iter().map(|c| json!({"id": c.id, "correction": c.text}));
+    pairs.collect::<Vec<Value>>().into()
+}
+
+/// What was wrong in a state, and how much is merged now.
+fn corrections_text(corrections: &[Correction], state: &Execution) -> String {
+    let mut text: String = corrections
+        .iter()
+        .map(|correction| format!("{}: {}\n", correction.id, correction.text))
+        .collect();
+    let verdict = match corrections.len() {
+        0 => "Nothing to correct".to_owned(),
+        n => plural(n, "correction"),
+    };
+    text.push_str(&format!(
+        "{verdict}: {} of {} are merged to {}.",
+        state.metrics.completed_tasks,
+        plural(state.tasks.len(), "task"),
+        state.base()
+    ));
+    text
+}

@@ -1,0 +1,128 @@
+//! Which step leads from where to where. ARCHITECTURE.md has the same table; a test compares them.
+
+use super::Result;
+use super::document::{Execution, MAX_ATTEMPTS, QueueStatus, TaskRecord, TaskStatus};
+
+/// From, by what, to.
+const TABLE: [(TaskStatus, &str, TaskStatus); 14] = [
+    (TaskStatus::Pending, "`start`", TaskStatus::InProgress),
+    (TaskStatus::InProgress, "`verify` begins", TaskStatus::Verifying),
+    (TaskStatus::InProgress, "`fail`", TaskStatus::Failed),
+    (TaskStatus::Verifying, "all its commands exit with 0", TaskStatus::Verified),
+    (TaskStatus::Verifying, "a command fails or takes too long", TaskStatus::Failed),
+    (TaskStatus::Verifying, "`resume`, when the process was killed", TaskStatus::InProgress),
+    (TaskStatus::Verified, "`merge`, when it is first in the queue", TaskStatus::Merging),
+    (TaskStatus::Verified, "`fail`, when somebody saw what no command did", TaskStatus::Failed),
+    (TaskStatus::Merging, "the base branch has it", TaskStatus::Completed),
+    (TaskStatus::Merging, "a conflict, or nothing to merge", TaskStatus::Failed),
+    (TaskStatus::Merging, "its branch is not what was verified", TaskStatus::InProgress),
+    (TaskStatus::Merging, "`resume`, when the process was killed", TaskStatus::Verified),
+    (TaskStatus::Failed, "`start`, after fewer than five attempts", TaskStatus::InProgress),
+    (TaskStatus::Failed, "at once, after five attempts", TaskStatus::Abandoned),
+];
+
+fn is_allowed(from: TaskStatus, to: TaskStatus) -> bool {
+    TABLE.iter().any(|(have, _, leads)| (*have, *leads) == (from, to))
+}
+
+/// Takes a step that the table has.
+pub fn advance(id: &str, task: &mut TaskRecord, to: TaskStatus) -> Result<()> {
+    if !is_allowed(task.status, to) {
+        refuse!("{id}: it is {}", task.status);
+    }
+    task.status = to;
+    Ok(())
+}
+
+/// How an attempt failed.
+pub struct FailedAttempt<'a> {
+    pub message: &'a str,
+    pub details: Option<String>,
+    pub feedback: Option<String>,
+    /// A rate limit says nothing about the work: that attempt is not counted.
+    pub counts: bool,
+}
+
+/// Ends an attempt: the task is failed, or abandoned if that was its last one.
+pub fn fail_attempt(
+    state: &mut Execution,
+    id: &str,
+    failed: FailedAttempt,
+    now: &str,
+) -> Result<()> {
+    state.dequeue(id);
+    let task = state.task_mut(id)?;
+    advance(id, task, TaskStatus::Failed)?;
+    task.claim = None;
+    task.add_error(failed.message, failed.details, now.to_owned());
+    if !failed.counts {
+        task.attempts = task.attempts.saturating_sub(1);
+    }
+    if let Some(feedback) = &failed.feedback {
+        task.add_feedback(feedback);
+    }
+    if task.attempts >= MAX_ATTEMPTS {
+        advance(id, task, TaskStatus::Abandoned)?;
+    }
+    Ok(())
+}
+
+/// The base branch has it, and its worktree and branch are gone.
+pub fn complete_task(state: &mut Execution, id: &str, commit: &str, now: &str) -> Result<()> {
+    state.set_queue_status(id, QueueStatus::Merged);
+    let task = state.task_mut(id)?;
+    advance(id, task, TaskStatus::Completed)?;
+    task.merged_at = Some(now.to_owned());
+    task.merge_commit = Some(commit.to_owned());
+    (task.worktree_path, task.branch, task.claim) = (None, None, None);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-01-29T10:30:00Z";
+
+    fn with_task(status: TaskStatus, attempts: u64) -> Execution {
+        let task = TaskRecord { status, attempts, ..TaskRecord::default() };
+        let mut state = Execution::default();
+        state.tasks.insert("a".into(), task);
+        state
+    }
+
+    fn failed(counts: bool) -> FailedAttempt<'static> {
+        FailedAttempt { message: "no", details: None, feedback: Some("do".into()), counts }
+    }
+
+    #[test]
+    fn the_fifth_failure_is_the_last() {
+        let mut state = with_task(TaskStatus::InProgress, 4);
+        fail_attempt(&mut state, "a", failed(true), NOW).unwrap();
+        let task = &state.tasks["a"];
+        assert_eq!(
+            (task.status, task.attempts, task.retry_feedback[0].attempt),
+            (TaskStatus::Failed, 4, 5)
+        );
+        let mut state = with_task(TaskStatus::Verifying, 5);
+        fail_attempt(&mut state, "a", failed(true), NOW).unwrap();
+        assert_eq!(state.tasks["a"].status, TaskStatus::Abandoned);
+        let mut state = with_task(TaskStatus::InProgress, 5);
+        fail_attempt(&mut state, "a", failed(false), NOW).unwrap();
+        let task = &state.tasks["a"];
+        assert_eq!(
+            (task.status, task.attempts, task.retry_feedback[0].attempt),
+            (TaskStatus::Failed, 4, 5)
+        );
+        assert_eq!(fail_attempt(&mut state, "a", failed(true), NOW), Err("a: it is failed".into()));
+    }
+
+    #[test]
+    fn the_architecture_has_the_same_table() {
+        let text = include_str!("../../ARCHITECTURE.md");
+        for (from, by, to) in TABLE {
+            let row = format!("| `{}` | {by} | `{}` |", from, to);
+            assert!(text.contains(&row), "ARCHITECTURE.md lacks {row}");
+        }
+    }
+}
