@@ -13,6 +13,7 @@
 pub mod applet;
 pub mod books;
 pub mod cli;
+pub mod client;
 pub mod doctor;
 pub mod error;
 pub mod event;
@@ -34,7 +35,6 @@ pub mod snapshot;
 pub mod store;
 pub mod time;
 mod trace;
-pub mod wiring;
 
 use applet::Applet;
 use error::Error;

@@ -8,13 +8,13 @@ use super::settings::{Target, find, text, with_places};
 use super::{Project, diff, self_test};
 use crate::Outcome;
 use crate::books::wiring::WiredFile;
+use crate::client::settings::edit;
+use crate::client::settings::handler::PROGRAM;
+use crate::client::settings::scope::Scope;
+use crate::event::Kind;
 use crate::process::Process;
 use crate::store::settings_file::SettingsFile;
 use crate::time;
-use crate::wiring::edit;
-use crate::wiring::handler::PROGRAM;
-use crate::wiring::scope::Scope;
-use crate::wiring::table::WIRED;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -70,7 +70,7 @@ pub(super) fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
         if !settled && writable.is_ok() {
             open(project, scope)?.note(entry)?;
         }
-        return Ok(format!("{shown}: all {} events are wired already", WIRED.len()));
+        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
     }
     writable?;
     let mut file = open(project, scope)?;
@@ -79,14 +79,14 @@ pub(super) fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
         wired = edited(before.as_deref())?;
     }
     let Some(wired) = wired else {
-        return Ok(format!("{shown}: all {} events are wired already", WIRED.len()));
+        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
     };
     let backup = file.wire(before.as_deref(), wired.as_bytes(), entry)?;
     let backup = match backup {
         Some(path) => format!("the file as it was: {}", project.shown(&path)),
         None => "a new file".into(),
     };
-    Ok(format!("{shown}: wired {} events ({backup})", WIRED.len()))
+    Ok(format!("{shown}: wired {} events ({backup})", Kind::COUNT))
 }
 
 /// What an edit would do to a file, as a diff. The edit gets the text and the program, and gives
@@ -168,14 +168,14 @@ fn remarks(project: &Project, scope: Scope) -> Vec<String> {
     for other in Scope::ALL {
         let Ok((path, Some(bytes))) = find(project, other) else { continue };
         let text = String::from_utf8_lossy(&bytes);
-        for event in edit::tangled(&text) {
+        for event in edit::events_with_compound_commands(&text) {
             remarks.push(format!(
                 "Warning: {}: the {event} hook calls HookKeeper inside a longer command. That is left as it \
                  is, and now runs beside ours.",
                 project.shown(&path)
             ));
         }
-        for plugin in edit::plugins(&text) {
+        for plugin in edit::enabled_plugins(&text) {
             remarks.push(format!(
                 "Warning: {}: the plugin {plugin} is enabled, so each hook would run twice. Disable it, or \
                  take this out: hookkeeper uninstall --scope {}",

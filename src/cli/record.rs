@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::Project;
 use super::settings::text;
 use crate::Outcome;
+use crate::client::settings::edit;
 use crate::json::Object;
 use crate::store::home::SETTINGS;
 use crate::store::recorded::ROOM;
-use crate::wiring::edit;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -45,7 +45,8 @@ fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
     let is_on = project.change(|store| {
         let before = store.settings_bytes()?;
         let old = text(before.as_deref(), &shown)?;
-        let new = edit::set(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
+        let new =
+            edit::set_value(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
         let is_on = store.settings.record;
         if is_on != on {
             store.put_settings(new.as_bytes())?;

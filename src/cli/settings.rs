@@ -6,8 +6,8 @@ use anyhow::anyhow;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use super::Project;
+use crate::client::settings::scope::Scope;
 use crate::store::settings_file::Places;
-use crate::wiring::scope::Scope;
 
 /// Which file, and whether it may be changed.
 #[derive(clap::Args)]

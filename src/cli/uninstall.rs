@@ -7,10 +7,10 @@ use super::Project;
 use super::install::{open, preview};
 use super::settings::{Target, find, text, with_places};
 use crate::Outcome;
+use crate::client::settings::edit;
+use crate::client::settings::scope::Scope;
 use crate::store::home;
 use crate::store::settings_file::Places;
-use crate::wiring::edit;
-use crate::wiring::scope::Scope;
 
 #[derive(clap::Args)]
 pub struct Arguments {

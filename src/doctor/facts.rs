@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::settings::{Hook, SettingsFile};
 use crate::books::wiring::WiredFile;
+use crate::client::settings::scope::Scope;
 use crate::inspect::Report;
 use crate::root;
 use crate::store::survey::Survey;
-use crate::wiring::scope::Scope;
 
 #[derive(Default)]
 pub struct Facts {

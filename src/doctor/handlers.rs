@@ -6,8 +6,8 @@ use super::finding::{Finding, Fix, or_ok};
 use super::settings::{Hook, SettingsFile};
 use super::wiring::install;
 use crate::books::{clip, plural};
+use crate::client::settings::handler::{LONGEST_TIMEOUT, is_valid_timeout};
 use crate::event::Kind;
-use crate::wiring::handler::{LONGEST_TIMEOUT, is_good_timeout};
 
 pub fn timeouts(facts: &Facts) -> Vec<Finding> {
     let problems = facts.hooks().filter_map(|(file, hook)| wrong_timeout(file, hook));
@@ -41,7 +41,7 @@ fn wrong_timeout(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
         });
     }
     let limits = if ends { "between 2 and 60, which the client allows" } else { "above 0" };
-    let odd = hook.ours && !is_good_timeout(&hook.event, Some(seconds));
+    let odd = hook.ours && !is_valid_timeout(&hook.event, Some(seconds));
     odd.then(|| {
         Finding::warning(
             format!("{at}: our time-out of {seconds} s is not {limits}"),

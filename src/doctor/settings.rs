@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use crate::wiring::scope::Scope;
-use crate::wiring::tree::{self, Malformed, Member, Node, place};
-use crate::wiring::{edit, handler};
+use crate::client::settings::scope::Scope;
+use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
+use crate::client::settings::{edit, handler};
 
 pub struct SettingsFile {
     pub scope: Scope,
@@ -82,7 +82,7 @@ pub fn read(bytes: &[u8]) -> Content {
         return Content::Parsed(Parsed::default());
     }
     // What cannot be wired for its shape is refused here with the same words.
-    if let Err(malformed) = edit::check(text) {
+    if let Err(malformed) = edit::check_shape(text) {
         return Content::Malformed(malformed);
     }
     match tree::parse(text) {
@@ -92,7 +92,7 @@ pub fn read(bytes: &[u8]) -> Content {
 }
 
 fn parse(text: &str, root: &Node) -> Parsed {
-    let line = |node: &Node| place(text, node.span.start).0;
+    let line = |node: &Node| line_and_column(text, node.span.start).0;
     let mut parsed = Parsed::default();
     let switch = root.get("disableAllHooks").filter(|node| node.is_true());
     parsed.hooks_off = switch.map(line);
@@ -134,7 +134,7 @@ fn parse(text: &str, root: &Node) -> Parsed {
 }
 
 fn hook(event: &str, matcher: Option<&str>, node: &Node, line: &dyn Fn(&Node) -> usize) -> Hook {
-    let words = handler::words(node).unwrap_or_default();
+    let words = handler::program_and_args(node).unwrap_or_default();
     let runs = !words.is_empty();
     let command = node.get("command").and_then(Node::text).filter(|_| runs).unwrap_or_default();
     let timeout = node.get("timeout");

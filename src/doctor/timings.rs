@@ -1,11 +1,13 @@
 //! `doctor --timings`: hook runs, counted and sorted by how long they take.
 
+pub mod print;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::client::settings::handler::PROGRAM;
 use crate::facts::command;
 use crate::facts::hook_runs::{Ended, HookRun};
-use crate::wiring::handler::PROGRAM;
 
 /// What came together: runs of one event, or of one command at one event.
 #[derive(Clone, Debug, Default, PartialEq)]

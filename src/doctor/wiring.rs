@@ -4,8 +4,8 @@ use super::facts::{Answer, Facts, Program};
 use super::finding::{Finding, Fix, or_ok};
 use super::settings::{Content, Hook, SettingsFile};
 use crate::books::{clip, plural};
+use crate::client::settings::matcher;
 use crate::event::Kind;
-use crate::wiring::table::{WIRED, Wired, is_all};
 
 pub fn binary(facts: &Facts) -> Vec<Finding> {
     let problems = facts.programs.iter().filter_map(|program| wrong_with(facts, program));
@@ -70,11 +70,8 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
         }];
     };
     let mut problems = Vec::new();
-    let missing: Vec<&str> = WIRED
-        .iter()
-        .filter(|wired| !facts.ours().any(|(_, hook)| hook.event == wired.kind.wire()))
-        .map(|wired| wired.kind.wire())
-        .collect();
+    let is_missing = |event: &&str| !facts.ours().any(|(_, hook)| hook.event == *event);
+    let missing: Vec<&str> = Kind::ALL.map(Kind::wire).into_iter().filter(is_missing).collect();
     if !missing.is_empty() && plugin.is_none() {
         problems.push(
             Finding::error(
@@ -88,7 +85,7 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
     or_ok(problems, || {
         let files = facts.files.iter().filter(|file| file.wires_us());
         let files: Vec<&str> = files.map(|file| file.shown.as_str()).collect();
-        format!("all {} in {}", plural(WIRED.len(), "event"), files.join(" and "))
+        format!("all {} in {}", plural(Kind::COUNT, "event"), files.join(" and "))
     })
 }
 
@@ -120,7 +117,7 @@ fn nobody(facts: &Facts) -> Finding {
 fn wrong_form(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
     let at = format!("{}: {}", file.at(hook.line), clip(&hook.event, 60));
     let fixed = |finding: Finding| Some(finding.fixed_by(Fix::Wiring(file.scope)));
-    let Some(wired) = WIRED.iter().find(|wired| wired.kind.wire() == hook.event) else {
+    let Some(kind) = Kind::from_wire(&hook.event) else {
         // The client then leaves it to us to make the worktree, and we do not.
         let breaks = hook.event == "WorktreeCreate";
         let text = "is no event of HookKeeper; nothing is done for it";
@@ -136,20 +133,20 @@ fn wrong_form(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
         let text = "is `async`: events overtake each other, and what we say is lost";
         return fixed(Finding::error(format!("{at} {text}"), install(file)));
     }
-    if let Some(told) = hook.words.get(2).filter(|told| Kind::from_name(told) != Some(wired.kind)) {
+    if let Some(told) = hook.words.get(2).filter(|told| Kind::from_name(told) != Some(kind)) {
         let text = format!("is told to be `{}`, so every run fails", clip(told, 60));
         return fixed(Finding::error(format!("{at} {text}"), install(file)));
     }
-    let matcher = hook.matcher.as_deref();
-    match reach(wired, matcher) {
-        Reach::Right => {}
-        Reach::Wider => {
+    let (wanted, matcher) = (kind.row().matcher, hook.matcher.as_deref());
+    match coverage(wanted, matcher) {
+        Coverage::Exact => {}
+        Coverage::Wider => {
             let text = "has no matcher, so HookKeeper also runs before every other tool call";
             return fixed(Finding::warning(format!("{at} {text}"), install(file)));
         }
-        Reach::Wrong => {
+        Coverage::Incomplete => {
             let matcher = clip(matcher.unwrap_or_default(), 80);
-            let wanted = wired.matcher.map_or("none".into(), |wanted| format!("`{wanted}`"));
+            let wanted = wanted.map_or("none".into(), |wanted| format!("`{wanted}`"));
             let text =
                 format!("has the matcher `{matcher}`, but needs {wanted}: events are missed");
             return fixed(Finding::error(format!("{at} {text}"), install(file)));
@@ -162,19 +159,20 @@ fn wrong_form(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
     None
 }
 
-enum Reach {
-    Right,
+/// Which of the events that are wanted a matcher lets through.
+enum Coverage {
+    Exact,
     Wider,
-    Wrong,
+    Incomplete,
 }
 
-fn reach(wired: &Wired, matcher: Option<&str>) -> Reach {
-    if wired.fits(matcher) {
-        return Reach::Right;
-    }
-    match wired.matcher {
-        Some(_) if is_all(matcher) => Reach::Wider,
-        _ => Reach::Wrong,
+fn coverage(wanted: Option<&str>, matcher: Option<&str>) -> Coverage {
+    if matcher::is_equivalent(wanted, matcher) {
+        Coverage::Exact
+    } else if wanted.is_some() && matcher::matches_all(matcher) {
+        Coverage::Wider
+    } else {
+        Coverage::Incomplete
     }
 }
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::books::to_bytes;
 use crate::books::wiring::{Step, WiredFile, Wiring};
+use crate::client::settings::scope::Scope;
 use crate::error::{Error, Result};
 use crate::id::sha256_hex;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::lock::{self, Lock, Taken};
-use crate::wiring::scope::Scope;
 
 /// Backups of one file.
 const BACKUPS: usize = 20;

@@ -103,7 +103,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
 }
 
 /// Line and column (in characters, both from 1) of a byte of a text.
-pub fn place(text: &str, at: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -254,7 +254,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, what: &str) -> Malformed {
-        let (line, column) = place(self.text, self.at);
+        let (line, column) = line_and_column(self.text, self.at);
         Malformed { line, column, what: what.to_owned() }
     }
 }

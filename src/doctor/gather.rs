@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::facts::{Answer, ClientVersion, Facts, Program, Transcripts};
+use super::program::{Place, Sought, sought};
+use super::settings::{self, Content, SettingsFile};
 use crate::books::wiring::WiredFile;
-use crate::doctor::facts::{Answer, ClientVersion, Facts, Program, Transcripts};
-use crate::doctor::program::{Place, Sought, sought};
-use crate::doctor::settings::{self, Content, SettingsFile};
+use crate::client::settings::scope::Scope;
 use crate::facts::{client, disk, files, hook_runs};
 use crate::inspect;
 use crate::process::child::{self, Input, Run};
@@ -17,13 +18,12 @@ use crate::root;
 use crate::store::settings_file::Places;
 use crate::store::survey;
 use crate::store::view::View;
-use crate::wiring::scope::Scope;
 
 /// Nobody's settings are larger.
 const LARGEST_SETTINGS: u64 = 64 << 20;
-const PATIENCE: Duration = Duration::from_secs(5);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub fn facts(process: &Process, root: &Path) -> Facts {
+pub fn gather_facts(process: &Process, root: &Path) -> Facts {
     let home = process.home();
     let client_dir = process.client_dir();
     let place = Place { root, home: home.as_deref() };
@@ -155,7 +155,7 @@ fn version(program: &Path, root: &Path) -> Answer {
         dir: Some(Path::new("/")),
         env: &[],
         input: Input::Nothing,
-        limit: PATIENCE,
+        limit: VERSION_TIMEOUT,
     };
     match child::run(&run) {
         Err(error) => Answer::Failed(error.to_string()),
@@ -204,7 +204,7 @@ fn tracked(root: &Path) -> Vec<String> {
 }
 
 fn transcripts(root: &Path, client_dir: Option<&Path>) -> Transcripts {
-    let Some(dir) = client_dir.map(|dir| transcripts_of(dir, root)) else {
+    let Some(dir) = client_dir.map(|dir| transcripts_dir(dir, root)) else {
         return Transcripts::default();
     };
     let (files, unreadable) = match hook_runs::transcripts(&dir) {
@@ -220,7 +220,7 @@ fn transcripts(root: &Path, client_dir: Option<&Path>) -> Transcripts {
 }
 
 /// The client names them after the path without symlinks.
-pub fn transcripts_of(client_dir: &Path, root: &Path) -> PathBuf {
+pub fn transcripts_dir(client_dir: &Path, root: &Path) -> PathBuf {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     hook_runs::dir_of(client_dir, &root)
 }

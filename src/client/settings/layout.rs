@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::edit::items;
+use super::edit::item_spans;
 use super::tree::Node;
 
-pub struct Style {
+pub struct Layout {
     newline: &'static str,
     /// One step of indentation; `None` if all stands on one line.
     unit: Option<String>,
@@ -13,13 +13,13 @@ pub struct Style {
     after_comma: &'static str,
 }
 
-impl Style {
-    pub fn of(text: &str, root: &Node) -> Self {
+impl Layout {
+    pub fn detect(text: &str, root: &Node) -> Self {
         let newline = match text.find('\n') {
             Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
             _ => "\n",
         };
-        let first = items(root).first().map(|span| span.start);
+        let first = item_spans(root).first().map(|span| span.start);
         let unit = match first {
             None => Some("  ".to_owned()),
             Some(first) => indent_before(text, root.span.start, first),
@@ -35,7 +35,7 @@ impl Style {
 
     /// The text with one more item at the end of an object or a list.
     pub fn insert(&self, text: &str, holder: &Node, key: Option<&str>, value: &Value) -> String {
-        let items = items(holder);
+        let items = item_spans(holder);
         let laid_out = |indent: Option<&str>| {
             let value = match indent {
                 Some(indent) => self.pretty(value, indent),
