@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::Project;
-use super::settings::text;
+use super::settings::decode;
 use crate::Outcome;
 use crate::client::settings::edit;
 use crate::json::Object;
@@ -44,7 +44,7 @@ fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
     let shown = format!(".claude/{SETTINGS}");
     let is_on = project.change(|store| {
         let before = store.settings_bytes()?;
-        let old = text(before.as_deref(), &shown)?;
+        let old = decode(before.as_deref(), &shown)?;
         let new =
             edit::set_value(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
         let is_on = store.settings.record;

@@ -15,20 +15,20 @@ use crate::store::view::View;
 const SESSION: &str = "self-test";
 const LIMIT: Duration = Duration::from_secs(10);
 
-pub struct Report {
+pub struct SelfTestReport {
     pub text: String,
     /// What did not work.
     pub failed: Option<String>,
 }
 
 /// Runs the program as the client would. SessionEnd comes last, as it does in life.
-pub fn run(process: &Process, program: &Path) -> Report {
+pub fn run(process: &Process, program: &Path) -> SelfTestReport {
     let id = process.fresh_id("self-test");
     let scratch = match Scratch::new(&process.temp_dir(), "self-test", &id) {
         Ok(scratch) => scratch,
         Err(error) => {
             let failed = Some(format!("it has no place to work in: {error}"));
-            return Report { text: "Self-test: not run".into(), failed };
+            return SelfTestReport { text: "Self-test: not run".into(), failed };
         }
     };
     let mut text = String::from("Self-test, each hook once on scratch books:\n");
@@ -52,7 +52,7 @@ pub fn run(process: &Process, program: &Path) -> Report {
     if failed.is_none() && !is_recorded(scratch.path()) {
         failed = Some("the hooks ran, but the session is not in the books".into());
     }
-    Report { text: text.trim_end().to_owned(), failed }
+    SelfTestReport { text: text.trim_end().to_owned(), failed }
 }
 
 fn run_hook(program: &Path, kind: Kind, root: &Path) -> std::io::Result<Ended> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Row, Timings, tabulate};
+use super::{TimingRow, Timings, tabulate};
 use crate::books::{clip, plural};
 use crate::doctor::gather::transcripts_dir;
 use crate::facts::hook_runs;
@@ -72,7 +72,7 @@ fn render_text(place: &str, transcripts: usize, table: &Timings) -> String {
     )
 }
 
-fn cells(row: &Row, with_command: bool) -> [String; 8] {
+fn cells(row: &TimingRow, with_command: bool) -> [String; 8] {
     let millis = |value: Option<u64>| value.map_or("-".into(), |value| value.to_string());
     let mark = if row.ours { "* " } else { "  " };
     let command = match (&row.command, with_command) {
@@ -115,7 +115,7 @@ fn aligned(rows: &[[String; 8]]) -> String {
 }
 
 fn render_json(dir: Option<&Path>, transcripts: usize, table: &Timings) -> String {
-    let row = |row: &Row| {
+    let row = |row: &TimingRow| {
         let mut value = json!({
             "event": row.event,
             "count": row.count,
