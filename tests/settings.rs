@@ -550,3 +550,37 @@ fn the_example_is_what_install_would_write() {
     assert_eq!(fs::read(&file).unwrap(), example);
     assert_eq!(events_of_ours(&parse(&example)).len(), event_count());
 }
+
+/// A second list of the events would be forgotten when one is added. What names all of them must
+/// be checked: by the compiler (an exhaustive match), or by itself when it runs.
+#[test]
+fn no_list_of_events_is_kept_by_hand() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let example = parse(include_bytes!("../settings.example.json"));
+    let events: Vec<&String> = example["hooks"].as_object().unwrap().keys().collect();
+    let mut lists = Vec::new();
+    for path in ["src", "tests", "benches"].iter().flat_map(|dir| sources(&root.join(dir))) {
+        let text = fs::read_to_string(&path).unwrap();
+        let names = |event: &&String| {
+            text.contains(&format!("\"{event}\"")) || text.contains(&format!("Kind::{event}"))
+        };
+        if events.iter().all(names) {
+            lists.push(path.strip_prefix(root).unwrap().to_string_lossy().into_owned());
+        }
+    }
+    lists.sort();
+    assert_eq!(lists, ["src/hooks/mod.rs", "tests/faults/scenarios.py"]);
+}
+
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "py") {
+            found.push(path);
+        }
+    }
+    found
+}

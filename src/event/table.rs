@@ -248,38 +248,4 @@ mod tests {
             assert_eq!(event.kind, kind);
         }
     }
-    /// A second list of the events would be forgotten when one is added. What names all of them
-    /// must be checked: by the compiler (an exhaustive match), or by itself when it runs.
-    #[test]
-    fn no_list_of_events_is_kept_by_hand() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut lists = Vec::new();
-        for file in ["src", "tests", "benches"].iter().flat_map(|dir| sources(&root.join(dir))) {
-            let text = String::from_utf8_lossy(&file.1);
-            let names = |kind: Kind| {
-                let (quoted, variant) = (format!("\"{}\"", kind.wire()), format!("Kind::{kind:?}"));
-                text.contains(&quoted) || text.contains(&variant)
-            };
-            if Kind::ALL.into_iter().all(names) {
-                lists.push(file.0.strip_prefix(root).unwrap().to_string_lossy().into_owned());
-            }
-        }
-        lists.sort();
-        assert_eq!(lists, ["src/hooks/mod.rs", "tests/faults/scenarios.py"]);
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "a test reads the sources")]
-    fn sources(dir: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
-        let mut found = Vec::new();
-        for entry in dir.read_dir().unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                found.extend(sources(&path));
-            } else if path.extension().is_some_and(|end| end == "rs" || end == "py") {
-                let text = std::fs::read(&path).unwrap();
-                found.push((path, text));
-            }
-        }
-        found
-    }
 }

@@ -44,11 +44,8 @@ pub fn unwire(text: &str, first: Option<&str>) -> Result<String, Malformed> {
 /// The events with an entry that calls us in the middle of something longer.
 pub fn events_with_compound_commands(text: &str) -> Vec<String> {
     let Ok(root) = tree::parse(text) else { return Vec::new() };
-    let calls = |event: &&Member| {
-        let groups = event.value.elements().iter().filter_map(|group| group.get("hooks"));
-        groups.flat_map(Node::elements).any(is_compound)
-    };
-    hooks(&root).filter(calls).map(|event| event.key.clone()).collect()
+    let calls = |event: &&Member| handlers(&event.value).any(is_compound);
+    events(&root).filter(calls).map(|event| event.key.clone()).collect()
 }
 
 /// Plugins of ours that a settings file enables.
@@ -66,11 +63,8 @@ pub fn is_our_plugin(key: &str) -> bool {
 
 /// Whether there is an entry of ours in it.
 pub fn is_wired(text: &str) -> bool {
-    tree::parse(text).is_ok_and(|root| {
-        let groups = hooks(&root).flat_map(|event| event.value.elements());
-        let mut handlers = groups.filter_map(|group| group.get("hooks")).flat_map(Node::elements);
-        handlers.any(is_ours)
-    })
+    let any_ours = |root: Node| events(&root).any(|event| handlers(&event.value).any(is_ours));
+    tree::parse(text).is_ok_and(any_ours)
 }
 
 /// The text with a value for a key of the outermost object.
@@ -111,9 +105,14 @@ pub fn check_shape(text: &str) -> Result<(), Malformed> {
 }
 
 /// The events under `hooks`, under every key of that name.
-fn hooks(root: &Node) -> impl Iterator<Item = &Member> {
+fn events(root: &Node) -> impl Iterator<Item = &Member> {
     let hooks = root.members().iter().filter(|member| member.key == "hooks");
     hooks.flat_map(|member| member.value.members())
+}
+
+/// All handlers of an event.
+fn handlers(groups: &Node) -> impl Iterator<Item = &Node> {
+    groups.elements().iter().filter_map(|group| group.get("hooks")).flat_map(Node::elements)
 }
 
 /// Adds our group for an event, unless there is an entry of ours.
@@ -135,15 +134,9 @@ fn add_group(text: String, row: &EventRow, program: &str) -> Result<String, Malf
         Some(groups) if groups.is_null() => {
             return add_group(layout.replace(&text, groups, "[]"), row, program);
         }
-        Some(groups) if has_ours(groups) => text,
+        Some(groups) if handlers(groups).any(is_ours) => text,
         Some(groups) => layout.insert(&text, groups, None, &group),
     })
-}
-
-fn has_ours(groups: &Node) -> bool {
-    let mut handlers =
-        groups.elements().iter().filter_map(|group| group.get("hooks")).flat_map(Node::elements);
-    handlers.any(is_ours)
 }
 
 /// What decides whether a handler of ours goes: event, matcher, the handler, and whether no other
