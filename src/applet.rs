@@ -12,23 +12,11 @@ pub enum Applet {
     CommandLine,
 }
 
-/// Names of the scripts in the documents that specify the books. A project that has them swaps a
-/// link in.
-const SCRIPTS: [(&str, Kind); 6] = [
-    ("agent-tracker", Kind::SubagentStart),
-    ("agent-synthesizer", Kind::SubagentStop),
-    ("error-recovery", Kind::PostToolUseFailure),
-    ("save-session-state", Kind::PreCompact),
-    ("restore-session-state", Kind::SessionStart),
-    ("check-loop", Kind::Stop),
-];
-
 pub fn find(args: &[String]) -> Applet {
     let called = args.first().map_or("", String::as_str);
     let called = called.rsplit('/').next().unwrap_or(called);
     let stem = [".sh", ".py"].iter().find_map(|end| called.strip_suffix(end)).unwrap_or(called);
-    let script = SCRIPTS.iter().find(|(name, _)| *name == stem).map(|&(_, kind)| kind);
-    if let Some(kind) = script.or_else(|| Kind::from_name(stem)) {
+    if let Some(kind) = Kind::from_script(stem).or_else(|| Kind::from_name(stem)) {
         return Applet::Hook(Some(kind));
     }
     let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
@@ -46,20 +34,23 @@ pub fn find(args: &[String]) -> Applet {
 mod tests {
     use super::*;
 
-    fn of(args: &[&str]) -> Applet {
+    fn find_words(args: &[&str]) -> Applet {
         find(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn names_find_their_hook() {
-        assert_eq!(of(&["/x/subagent-stop"]), Applet::Hook(Some(Kind::SubagentStop)));
-        assert_eq!(of(&["session-end.sh"]), Applet::Hook(Some(Kind::SessionEnd)));
-        assert_eq!(of(&["hooks/agent-tracker.py"]), Applet::Hook(Some(Kind::SubagentStart)));
-        assert_eq!(of(&["hookkeeper", "hook"]), Applet::Hook(None));
-        assert_eq!(of(&["hookkeeper", "hook", "Stop"]), Applet::Hook(Some(Kind::Stop)));
-        assert_eq!(of(&["hookkeeper", "hook", "PostToolBatch"]), Applet::ForeignHook);
-        assert_eq!(of(&["hookkeeper", "hook", "--help"]), Applet::CommandLine);
-        assert_eq!(of(&["hookkeeper", "status"]), Applet::CommandLine);
-        assert_eq!(of(&[]), Applet::CommandLine);
+        assert_eq!(find_words(&["/x/subagent-stop"]), Applet::Hook(Some(Kind::SubagentStop)));
+        assert_eq!(find_words(&["session-end.sh"]), Applet::Hook(Some(Kind::SessionEnd)));
+        assert_eq!(
+            find_words(&["hooks/agent-tracker.py"]),
+            Applet::Hook(Some(Kind::SubagentStart))
+        );
+        assert_eq!(find_words(&["hookkeeper", "hook"]), Applet::Hook(None));
+        assert_eq!(find_words(&["hookkeeper", "hook", "Stop"]), Applet::Hook(Some(Kind::Stop)));
+        assert_eq!(find_words(&["hookkeeper", "hook", "PostToolBatch"]), Applet::ForeignHook);
+        assert_eq!(find_words(&["hookkeeper", "hook", "--help"]), Applet::CommandLine);
+        assert_eq!(find_words(&["hookkeeper", "status"]), Applet::CommandLine);
+        assert_eq!(find_words(&[]), Applet::CommandLine);
     }
 }

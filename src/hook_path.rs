@@ -25,7 +25,7 @@ use crate::reply::{self, Reply};
 use crate::root;
 use crate::state::State;
 use crate::store::dir::Dir;
-use crate::store::log::{self, Line};
+use crate::store::log::{self, FAILED, Line};
 use crate::store::{Opened, Store};
 
 use crate::time;
@@ -83,7 +83,7 @@ fn handle(
             let kept = put_aside(process, bytes, &state, &context);
             let outcome = match &kept {
                 Ok(()) => "spooled: the lock is held".to_owned(),
-                Err(error) => format!("error: {error}"),
+                Err(error) => format!("{FAILED}{error}"),
             };
             write_log(process, event, &state, &[], &outcome, lines, false);
             return kept.map(|()| None);
@@ -102,7 +102,7 @@ fn handle(
     };
     let outcome = match &settled {
         Ok((_, outcome)) => outcome.clone(),
-        Err(error) => format!("error: {error}"),
+        Err(error) => format!("{FAILED}{error}"),
     };
     write_log(process, event, store.state_dir(), &store.written(), &outcome, lines, true);
     match settled {
@@ -130,8 +130,7 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     news.extend(state.take_remarks());
     news.append(&mut plan.notices);
     // The events of a tool call come by the thousand; they do not look.
-    let looks = matches!(kind, Kind::SessionStart | Kind::UserPromptSubmit | Kind::Stop);
-    if news.is_empty() && !(looks && can_show) {
+    if news.is_empty() && !(kind.row().shows_notices && can_show) {
         return;
     }
     let read = state.read::<Notices>(&());
@@ -162,7 +161,11 @@ fn context<'a>(
 ) -> Context<'a> {
     Context {
         now: process.now(),
-        fresh_id: if makes_records(event.kind) { fresh_id(process, event) } else { String::new() },
+        fresh_id: if event.kind.row().makes_records {
+            fresh_id(process, event)
+        } else {
+            String::new()
+        },
         root: root.to_string_lossy().into_owned(),
         settings: settings.clone(),
         redact: Redactor::new(&settings.redact),
@@ -178,11 +181,6 @@ fn context<'a>(
 fn fresh_id(process: &Process, event: &Event) -> String {
     let call = event.text("tool_use_id").or_else(|| event.prompt_id()).unwrap_or_default();
     process.fresh_id(&format!("{} {call}", event.session_id))
-}
-
-/// Failures become records with an id of their own; nothing else needs one.
-fn makes_records(kind: Kind) -> bool {
-    matches!(kind, Kind::PostToolUseFailure | Kind::StopFailure)
 }
 
 fn write_log(

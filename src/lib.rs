@@ -13,6 +13,7 @@
 pub mod applet;
 pub mod books;
 pub mod cli;
+pub mod client;
 pub mod context;
 pub mod doctor;
 pub mod documents;
@@ -36,7 +37,6 @@ pub mod store;
 pub mod time;
 mod trace;
 pub mod validate;
-pub mod wiring;
 
 use applet::Applet;
 use error::Error;

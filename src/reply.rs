@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::books::clip;
-use crate::event::Kind;
+use crate::event::{Kind, Output};
 
 /// The client takes 10,000 UTF-16 units a string and spills the rest to a file.
 const LONGEST: usize = 9_000;
@@ -24,7 +24,7 @@ pub struct Reply {
 
 impl Reply {
     pub fn tell_user(&mut self, text: &str) {
-        add(&mut self.message, text);
+        append_line(&mut self.message, text);
     }
 
     /// What a user who looks elsewhere should see: a bell, and a notification where the terminal has
@@ -34,29 +34,28 @@ impl Reply {
     }
 
     pub fn tell_model(&mut self, text: &str) {
-        add(&mut self.context, text);
+        append_line(&mut self.context, text);
     }
 
     /// The bytes for stdout.
     pub fn render(&self, kind: Kind) -> Option<String> {
-        match voice(kind) {
-            Voice::None => None,
-            Voice::Plain => self.context.as_deref().map(cut),
-            Voice::Json => {
+        match kind.row().output {
+            Output::Nothing => None,
+            Output::PlainText => self.context.as_deref().map(truncate),
+            Output::Json { context, block } => {
                 let mut fields = Map::new();
-                if let (Kind::Stop, Some(reason)) = (kind, &self.block) {
+                if let Some(reason) = self.block.as_deref().filter(|_| block) {
                     fields.insert("decision".into(), "block".into());
-                    fields.insert("reason".into(), cut(reason).into());
+                    fields.insert("reason".into(), truncate(reason).into());
                 }
                 if let Some(message) = &self.message {
-                    fields.insert("systemMessage".into(), cut(message).into());
+                    fields.insert("systemMessage".into(), truncate(message).into());
                 }
                 if let Some(ring) = &self.ring {
                     fields.insert("terminalSequence".into(), ring.as_str().into());
                 }
-                if let Some(context) = &self.context {
-                    let output =
-                        json!({"hookEventName": kind.wire(), "additionalContext": cut(context)});
+                if let Some(context) = self.context.as_deref().filter(|_| context) {
+                    let output = json!({"hookEventName": kind.wire(), "additionalContext": truncate(context)});
                     fields.insert("hookSpecificOutput".into(), output);
                 }
                 (!fields.is_empty()).then(|| Value::Object(fields).to_string())
@@ -65,7 +64,7 @@ impl Reply {
     }
 }
 
-fn add(to: &mut Option<String>, text: &str) {
+fn append_line(to: &mut Option<String>, text: &str) {
     match to {
         Some(before) => {
             before.push('\n');
@@ -77,25 +76,14 @@ fn add(to: &mut Option<String>, text: &str) {
 
 /// Whether a message to the user reaches them with this event.
 pub fn can_tell_user(kind: Kind) -> bool {
-    matches!(voice(kind), Voice::Json)
-}
-
-enum Voice {
-    None,
-    Plain,
-    Json,
-}
-
-fn voice(kind: Kind) -> Voice {
-    match kind {
-        Kind::SessionEnd | Kind::PostCompact | Kind::StopFailure => Voice::None,
-        Kind::PreCompact => Voice::Plain,
-        _ => Voice::Json,
+    match kind.row().output {
+        Output::Nothing | Output::PlainText => false,
+        Output::Json { .. } => true,
     }
 }
 
 /// At most so many UTF-16 units, and never in the middle of a line if there are lines.
-fn cut(text: &str) -> String {
+fn truncate(text: &str) -> String {
     if text.encode_utf16().count() <= LONGEST {
         return text.to_owned();
     }
@@ -104,10 +92,10 @@ fn cut(text: &str) -> String {
         units += c.len_utf16();
         units <= LONGEST
     };
-    let cut: String = text.chars().take_while(fits).collect();
-    match cut.rfind('\n') {
-        Some(end) => cut.get(..end).unwrap_or(&cut).to_owned(),
-        None => cut,
+    let start: String = text.chars().take_while(fits).collect();
+    match start.rfind('\n') {
+        Some(end) => start.get(..end).unwrap_or(&start).to_owned(),
+        None => start,
     }
 }
 
@@ -123,22 +111,29 @@ mod tests {
             block: Some("b".into()),
             ring: None,
         };
-        for kind in [Kind::SessionEnd, Kind::PostCompact, Kind::StopFailure] {
-            assert_eq!(reply.render(kind), None);
+        for kind in Kind::ALL {
+            let printed = reply.render(kind).unwrap_or_default();
+            match kind.row().output {
+                Output::Nothing => assert_eq!(printed, ""),
+                Output::PlainText => assert_eq!(printed, "c"),
+                Output::Json { context, block } => {
+                    let json: Value = serde_json::from_str(&printed).unwrap();
+                    assert_eq!(json["systemMessage"], "m");
+                    assert_eq!(json.get("decision").is_some(), block, "{kind:?}");
+                    assert_eq!(json.get("hookSpecificOutput").is_some(), context, "{kind:?}");
+                }
+            }
         }
-        assert_eq!(reply.render(Kind::PreCompact).as_deref(), Some("c"));
         let json: Value = serde_json::from_str(&reply.render(Kind::Stop).unwrap()).unwrap();
         assert_eq!(json["hookSpecificOutput"]["hookEventName"], "Stop");
-        assert_eq!(json["systemMessage"], "m");
         assert_eq!((&json["decision"], &json["reason"]), (&json!("block"), &json!("b")));
-        assert!(!reply.render(Kind::UserPromptSubmit).unwrap().contains("block"));
         assert_eq!(Reply::default().render(Kind::Stop), None);
     }
 
     #[test]
     fn long_texts_end_at_a_line() {
         let text = "🦀 line\n".repeat(5000);
-        let cut = cut(&text);
+        let cut = truncate(&text);
         assert!(cut.encode_utf16().count() <= LONGEST);
         assert!(cut.ends_with("line"));
     }

@@ -27,13 +27,14 @@ use hookkeeper::books::live::Live;
 use hookkeeper::books::metrics::Metrics;
 use hookkeeper::books::queue::Queue;
 use hookkeeper::books::settings::Settings;
+use hookkeeper::client::settings::edit;
 use hookkeeper::event::{self, Parsed};
 use hookkeeper::facts::secrets::Redactor;
 use hookkeeper::facts::{classify, command, findings, hook_runs, retry, todos, transcript};
 use hookkeeper::id::TaskSlug;
 use hookkeeper::json::Object;
 use hookkeeper::loops::{autonomous, queue as queue_loop, render};
-use hookkeeper::{execute, time, wiring};
+use hookkeeper::{execute, time};
 
 /// What the recorded files are full of, and what parsers look for.
 const WORDS: [&str; 24] = [
@@ -255,11 +256,11 @@ fn plans_of_executions() {
 fn settings_of_the_client() {
     play("settings", corpus("tests/settings", &[".json"]), |bytes| {
         let text = text(bytes);
-        let _ = (wiring::edit::tangled(&text), wiring::edit::plugins(&text));
-        let Ok(wired) = wiring::edit::wire(&text, "hookkeeper") else { return };
-        wiring::edit::check(&wired).unwrap();
-        assert_eq!(wiring::edit::wire(&wired, "hookkeeper").unwrap(), wired);
-        wiring::edit::check(&wiring::edit::unwire(&wired, None).unwrap()).unwrap();
+        let _ = (edit::events_with_compound_commands(&text), edit::enabled_plugins(&text));
+        let Ok(wired) = edit::wire(&text, "hookkeeper") else { return };
+        edit::check_shape(&wired).unwrap();
+        assert_eq!(edit::wire(&wired, "hookkeeper").unwrap(), wired);
+        edit::check_shape(&edit::unwire(&wired, None).unwrap()).unwrap();
     });
 }
 

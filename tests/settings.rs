@@ -34,7 +34,7 @@ fn with_settings(bytes: &[u8]) -> (Scratch, PathBuf) {
     (scratch, file)
 }
 
-fn good(run: &Run) {
+fn succeeds(run: &Run) {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
 }
 
@@ -82,6 +82,12 @@ fn is_ours(handler: &Value) -> bool {
     first.rsplit('/').next() == Some("hookkeeper") && hook
 }
 
+/// Of the example, which a test of the library compares with the table of events.
+fn event_count() -> usize {
+    let example = include_bytes!("../settings.example.json");
+    parse(example)["hooks"].as_object().unwrap().len()
+}
+
 fn events_of_ours(settings: &Value) -> Vec<String> {
     let events = settings["hooks"].as_object().unwrap().iter();
     let has = |groups: &Value| {
@@ -101,15 +107,15 @@ fn every_sample_survives_install_and_uninstall() {
         let name = sample.file_name().unwrap().to_string_lossy().into_owned();
         let before = fs::read(&sample).unwrap();
         let (scratch, file) = with_settings(&before);
-        good(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install"], b""));
         let wired = fs::read(&file).unwrap();
         let after = parse(&wired);
         assert_eq!(others(after.clone()), others(parse(&before)), "{name}");
         let mut events = events_of_ours(&after);
         events.sort();
         events.dedup();
-        assert_eq!(events.len(), 13, "{name}: {events:?}");
-        assert_eq!(events_of_ours(&after).len(), 13, "{name}: one entry per event");
+        assert_eq!(events.len(), event_count(), "{name}: {events:?}");
+        assert_eq!(events_of_ours(&after).len(), event_count(), "{name}: one entry per event");
         for number in [
             "123456789012345678901234567890",
             "1E+400",
@@ -121,9 +127,9 @@ fn every_sample_survives_install_and_uninstall() {
             let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(number);
             assert_eq!(has(&before), has(&wired), "{name}: {number}");
         }
-        good(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install"], b""));
         assert_eq!(fs::read(&file).unwrap(), wired, "{name}: a second install changes nothing");
-        good(&scratch.run(&["uninstall"], b""));
+        succeeds(&scratch.run(&["uninstall"], b""));
         let unwired = sample.with_extension("unwired");
         let expected = if unwired.exists() { fs::read(unwired).unwrap() } else { before.clone() };
         let left = fs::read(&file).unwrap();
@@ -139,9 +145,9 @@ fn without_a_record_the_structure_decides() {
         let name = sample.file_name().unwrap().to_string_lossy().into_owned();
         let before = fs::read(&sample).unwrap();
         let (scratch, file) = with_settings(&before);
-        good(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install"], b""));
         fs::remove_dir_all(scratch.root().join(".claude/state")).unwrap();
-        good(&scratch.run(&["uninstall"], b""));
+        succeeds(&scratch.run(&["uninstall"], b""));
         let left = parse(&fs::read(&file).unwrap());
         assert_eq!(others(left.clone()), others(parse(&before)), "{name}");
         assert!(!left.to_string().contains("\"args\":[\"hook\"],\"timeout\":10"), "{name}");
@@ -153,21 +159,21 @@ fn a_longer_command_is_not_ours() {
     let before = br#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"hookkeeper hook Stop; ./notify-me.sh"}]}]}}"#;
     let (scratch, file) = with_settings(before);
     let run = scratch.run(&["install"], b"");
-    good(&run);
+    succeeds(&run);
     assert!(
         run.stdout.contains("the Stop hook calls HookKeeper inside a longer command"),
         "{}",
         run.stdout
     );
     assert!(fs::read_to_string(&file).unwrap().contains("hookkeeper hook Stop; ./notify-me.sh"));
-    good(&scratch.run(&["uninstall"], b""));
+    succeeds(&scratch.run(&["uninstall"], b""));
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
 #[test]
 fn old_entries_go_and_that_is_said() {
     let (scratch, file) = with_settings(br#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/hookkeeper","args":["hook"]}]}]}}"#);
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     let run = scratch.run(&["uninstall"], b"");
     assert!(run.stdout.contains("HookKeeper's entries are out"), "{}", run.stdout);
     assert_eq!(fs::read(&file).unwrap(), b"{}");
@@ -177,10 +183,10 @@ fn old_entries_go_and_that_is_said() {
 fn what_was_empty_before_us_stays_empty() {
     for before in ["{\"k\":1,\"hooks\":{}}", "{\"k\":1,\"hooks\":{\"Stop\":[]}}"] {
         let (scratch, file) = with_settings(before.as_bytes());
-        good(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install"], b""));
         let changed = fs::read_to_string(&file).unwrap().replace("\"k\":1", "\"k\":2");
         fs::write(&file, changed).unwrap();
-        good(&scratch.run(&["uninstall"], b""));
+        succeeds(&scratch.run(&["uninstall"], b""));
         assert_eq!(fs::read_to_string(&file).unwrap(), before.replace("\"k\":1", "\"k\":2"));
     }
 }
@@ -188,14 +194,14 @@ fn what_was_empty_before_us_stays_empty() {
 #[test]
 fn what_a_user_tuned_stays() {
     let (scratch, file) = with_settings(b"{}");
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     let tuned = fs::read_to_string(&file).unwrap().replace("Agent|Task", "Task|Agent").replacen(
         "\"timeout\": 10",
         "\"timeout\": 20, \"statusMessage\": \"mine\"",
         3,
     );
     fs::write(&file, &tuned).unwrap();
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     assert_eq!(fs::read_to_string(&file).unwrap(), tuned);
 }
 
@@ -219,10 +225,10 @@ fn a_program_of_another_name_is_not_wired_by_its_path() {
 #[test]
 fn a_record_goes_with_its_entries() {
     let (scratch, file) = with_settings(b"{}");
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     fs::write(&file, "{}").unwrap();
     fs::write(scratch.root().join(".claude/.settings.json.hookkeeper"), "left").unwrap();
-    good(&scratch.run(&["uninstall"], b""));
+    succeeds(&scratch.run(&["uninstall"], b""));
     assert_eq!(scratch.doc("settings/wiring.json")["files"], serde_json::json!([]));
     assert!(!scratch.root().join(".claude/.settings.json.hookkeeper").exists());
     // And it comes back when the entries are found.
@@ -231,7 +237,7 @@ fn a_record_goes_with_its_entries() {
             .unwrap()
             .as_slice(),
     );
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     assert_eq!(scratch.doc("settings/wiring.json")["files"][0]["scope"], "project");
 }
 
@@ -261,8 +267,8 @@ fn one_file_has_one_scope() {
 #[test]
 fn purge_waits_for_files_that_are_still_wired() {
     let (mut scratch, file) = with_settings(b"{ }");
-    good(&scratch.run(&["install"], b""));
-    good(&scratch.run(&["install", "--scope", "local"], b""));
+    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "local"], b""));
     for scope in ["project", "user"] {
         let run = scratch.run(&["uninstall", "--scope", scope, "--purge"], b"");
         assert_eq!(run.code, Some(1), "{scope}");
@@ -272,24 +278,24 @@ fn purge_waits_for_files_that_are_still_wired() {
             run.stderr
         );
     }
-    good(&scratch.run(&["uninstall", "--scope", "local"], b""));
-    good(&scratch.run(&["uninstall", "--purge"], b""));
+    succeeds(&scratch.run(&["uninstall", "--scope", "local"], b""));
+    succeeds(&scratch.run(&["uninstall", "--purge"], b""));
     assert_eq!(fs::read(&file).unwrap(), b"{ }");
-    good(&scratch.run(&["install", "--scope", "user"], b""));
-    good(&scratch.run(&["uninstall", "--scope", "user", "--purge"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "user"], b""));
+    succeeds(&scratch.run(&["uninstall", "--scope", "user", "--purge"], b""));
     assert!(!scratch.home().join(".claude/hookkeeper").exists());
     // The self-test leaves other books alone, whatever the environment says.
     let books = scratch.home().join("books");
     fs::create_dir(&books).unwrap();
     scratch.env.insert("HOOKKEEPER_BOOKS".into(), books.display().to_string());
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     assert_eq!(fs::read_dir(&books).unwrap().count(), 0);
 }
 
 #[test]
 fn what_others_add_after_the_install_stays() {
     let (scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}\n");
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     let wired = fs::read_to_string(&file).unwrap();
     let changed = wired.replace("\"opus\"", "\"sonnet\"").replace(
         "\"Stop\": [\n",
@@ -343,7 +349,7 @@ fn each_scope_has_its_file_and_its_form() {
         ("local", scratch.root().join(".claude/settings.local.json"), program),
         ("user", scratch.home().join(".claude/settings.json"), program),
     ] {
-        good(&scratch.run(&["install", "--scope", scope], b""));
+        succeeds(&scratch.run(&["install", "--scope", scope], b""));
         let settings = parse(&fs::read(&file).unwrap());
         let handler = &settings["hooks"]["SessionEnd"][0]["hooks"][0];
         assert_eq!(handler["command"], command, "{scope}");
@@ -351,7 +357,7 @@ fn each_scope_has_its_file_and_its_form() {
         assert_eq!(handler["timeout"], 10);
         assert_eq!(settings["hooks"]["PreToolUse"][0]["matcher"], "Agent|Task");
         assert_eq!(settings["hooks"]["PostToolUse"][0].get("matcher"), None);
-        good(&scratch.run(&["uninstall", "--scope", scope], b""));
+        succeeds(&scratch.run(&["uninstall", "--scope", scope], b""));
         assert!(!file.exists(), "{scope}: there was no file before");
     }
 }
@@ -361,7 +367,7 @@ fn the_clients_own_directory_can_be_elsewhere() {
     let mut scratch = Scratch::new();
     let config = scratch.home().join("config");
     scratch.env.insert("CLAUDE_CONFIG_DIR".into(), config.display().to_string());
-    good(&scratch.run(&["install", "--scope", "user"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "user"], b""));
     assert!(config.join("settings.json").exists());
     assert!(!scratch.home().join(".claude").exists());
 }
@@ -374,9 +380,9 @@ fn the_self_test_runs_every_hook_and_leaves_nothing() {
     let mut scratch = scratch;
     scratch.env.insert("TMPDIR".into(), temp.display().to_string());
     let run = scratch.run(&["install"], b"");
-    good(&run);
+    succeeds(&run);
     let oks = run.stdout.lines().filter(|line| line.contains("ok ") && line.ends_with(" ms"));
-    assert_eq!(oks.count(), 13, "{}", run.stdout);
+    assert_eq!(oks.count(), event_count(), "{}", run.stdout);
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 0);
     assert!(!scratch.exists("session"), "the project's own books were not touched");
 }
@@ -385,7 +391,7 @@ fn the_self_test_runs_every_hook_and_leaves_nothing() {
 fn the_dry_run_shows_and_changes_nothing() {
     let (mut scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}");
     let run = scratch.run(&["install", "--dry-run"], b"");
-    good(&run);
+    succeeds(&run);
     assert!(run.stdout.starts_with("--- .claude/settings.json\n+++ .claude/settings.json\n@@ -1,3 +1,188 @@\n {\n-  \"model\": \"opus\"\n+  \"model\": \"opus\",\n"), "{}", run.stdout);
     assert!(!scratch.root().join(".claude/state").exists());
     scratch.env.insert("CLICOLOR_FORCE".into(), "1".into());
@@ -396,7 +402,7 @@ fn the_dry_run_shows_and_changes_nothing() {
             .contains("\x1b[32m+  \"hooks\": {\x1b[0m")
     );
     scratch.env.remove("CLICOLOR_FORCE");
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     let wired = fs::read(&file).unwrap();
     let run = scratch.run(&["install", "--dry-run"], b"");
     assert_eq!(run.stdout, ".claude/settings.json: nothing would change\n");
@@ -409,7 +415,7 @@ fn the_dry_run_shows_and_changes_nothing() {
 fn an_upgrade_can_be_taken_back_too() {
     let before = b"{\"hooks\": { }}";
     let (scratch, file) = with_settings(before);
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     // What an older version would have left.
     let older = fs::read_to_string(&file).unwrap();
     let record = scratch.state().join("settings/wiring.json");
@@ -418,8 +424,8 @@ fn an_upgrade_can_be_taken_back_too() {
     fs::write(&file, &old).unwrap();
     let digest = |text: &str| hookkeeper::id::sha256_hex(text.as_bytes());
     fs::write(&record, text.replace(&digest(&older), &digest(&old))).unwrap();
-    good(&scratch.run(&["install"], b""));
-    good(&scratch.run(&["uninstall"], b""));
+    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["uninstall"], b""));
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -430,10 +436,10 @@ fn mode_and_symlink_of_the_file_stay() {
     fs::rename(&file, &kept).unwrap();
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o640)).unwrap();
     symlink(&kept, &file).unwrap();
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     assert!(file.is_symlink());
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o640);
-    good(&scratch.run(&["uninstall"], b""));
+    succeeds(&scratch.run(&["uninstall"], b""));
     assert!(file.is_symlink());
     assert_eq!(fs::read(&kept).unwrap(), b"{}");
 }
@@ -470,7 +476,7 @@ fn what_cannot_be_changed_is_refused() {
     refused(&scratch, &["install", "--scope", "galaxy"], "there is no scope `galaxy`");
     scratch.env.remove("HOME");
     refused(&scratch, &["install", "--scope", "user"], "~/.claude/settings.json: there is no home");
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
 
     let mut scratch = Scratch::new();
     let home = scratch.root();
@@ -492,7 +498,7 @@ fn uninstall_says_where_it_is_wired() {
         (run.code, run.stdout.as_str()),
         (Some(0), ".claude/settings.json: HookKeeper is not wired here\n")
     );
-    good(&scratch.run(&["install", "--scope", "local"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "local"], b""));
     let run = scratch.run(&["uninstall"], b"");
     assert_eq!(run.code, Some(1));
     assert!(
@@ -505,18 +511,18 @@ fn uninstall_says_where_it_is_wired() {
 #[test]
 fn purge_deletes_the_books_and_nothing_else() {
     let (scratch, file) = with_settings(b"{}\n");
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     fs::write(scratch.root().join(".claude/hookkeeper.json"), "{}").unwrap();
     scratch.hook(&serde_json::json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}));
-    good(&scratch.run(&["uninstall", "--purge"], b""));
+    succeeds(&scratch.run(&["uninstall", "--purge"], b""));
     assert!(!scratch.state().exists());
     assert_eq!(fs::read(&file).unwrap(), b"{}\n");
     let names = fs::read_dir(scratch.root().join(".claude")).unwrap();
     assert_eq!(names.count(), 1);
 
     let scratch = Scratch::new();
-    good(&scratch.run(&["install"], b""));
-    good(&scratch.run(&["uninstall", "--purge"], b""));
+    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["uninstall", "--purge"], b""));
     assert_eq!(fs::read_dir(scratch.root()).unwrap().count(), 0, "as if we had never been here");
 }
 
@@ -528,10 +534,10 @@ fn installs_at_once_leave_one_whole_file() {
     let (scratch, file) = with_settings(&before);
     let children: Vec<_> = (0..8).map(|_| support::spawn(scratch.command(&["install"]))).collect();
     for child in children {
-        good(&support::finish(child, b""));
+        succeeds(&support::finish(child, b""));
     }
-    assert_eq!(events_of_ours(&parse(&fs::read(&file).unwrap())).len(), 13);
-    good(&scratch.run(&["uninstall"], b""));
+    assert_eq!(events_of_ours(&parse(&fs::read(&file).unwrap())).len(), event_count());
+    succeeds(&scratch.run(&["uninstall"], b""));
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 
@@ -540,7 +546,41 @@ fn the_example_is_what_install_would_write() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let example = fs::read(root.join("settings.example.json")).unwrap();
     let (scratch, file) = with_settings(&example);
-    good(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install"], b""));
     assert_eq!(fs::read(&file).unwrap(), example);
-    assert_eq!(events_of_ours(&parse(&example)).len(), 13);
+    assert_eq!(events_of_ours(&parse(&example)).len(), event_count());
+}
+
+/// A second list of the events would be forgotten when one is added. What names all of them must
+/// be checked: by the compiler (an exhaustive match), or by itself when it runs.
+#[test]
+fn no_list_of_events_is_kept_by_hand() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let example = parse(include_bytes!("../settings.example.json"));
+    let events: Vec<&String> = example["hooks"].as_object().unwrap().keys().collect();
+    let mut lists = Vec::new();
+    for path in ["src", "tests", "benches"].iter().flat_map(|dir| sources(&root.join(dir))) {
+        let text = fs::read_to_string(&path).unwrap();
+        let names = |event: &&String| {
+            text.contains(&format!("\"{event}\"")) || text.contains(&format!("Kind::{event}"))
+        };
+        if events.iter().all(names) {
+            lists.push(path.strip_prefix(root).unwrap().to_string_lossy().into_owned());
+        }
+    }
+    lists.sort();
+    assert_eq!(lists, ["src/hooks/mod.rs", "tests/faults/scenarios.py"]);
+}
+
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "py") {
+            found.push(path);
+        }
+    }
+    found
 }

@@ -9,7 +9,7 @@ use crate::schema::fields;
 use crate::state::Row;
 
 /// Installs without an uninstall between them: new versions, other paths.
-const STEPS: usize = 20;
+const MAX_STEPS: usize = 20;
 
 /// The settings files that we were written into.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,16 +37,16 @@ pub struct WiredFile {
     #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub wired_at: String,
     /// What was done to it, oldest first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<InstallStep>,
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["backup", "after"])))]
+#[cfg_attr(test, schemars(rename = "Step", extend("required" = ["backup", "after"])))]
 #[serde(default)]
-pub struct Step {
+pub struct InstallStep {
     /// The file as it was before; `None`: there was no file.
     pub backup: Option<String>,
     /// SHA-256 of the file after it.
@@ -61,10 +61,10 @@ impl Wiring {
     }
 
     /// Enters that a file was wired, on top of what was done to it before.
-    pub fn add(&mut self, mut file: WiredFile, step: Step) {
+    pub fn add(&mut self, mut file: WiredFile, step: InstallStep) {
         file.steps = self.file(&file.file).map(|known| known.steps.clone()).unwrap_or_default();
         file.steps.push(step);
-        keep_newest(&mut file.steps, STEPS);
+        keep_newest(&mut file.steps, MAX_STEPS);
         self.remove(&file.file);
         self.files.push(file);
     }

@@ -1,25 +1,25 @@
 //! `hookkeeper install`: our entries into a settings file, then a try of every hook.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use super::settings::{Target, find, text, with_places};
+use super::settings::{SettingsTarget, decode, read_scope, with_paths};
 use super::{Project, diff, self_test};
 use crate::Outcome;
 use crate::books::wiring::WiredFile;
+use crate::client::settings::edit;
+use crate::client::settings::handler::PROGRAM;
+use crate::client::settings::scope::Scope;
+use crate::event::Kind;
 use crate::process::Process;
 use crate::store::settings_file::SettingsFile;
 use crate::time;
-use crate::wiring::edit;
-use crate::wiring::handler::PROGRAM;
-use crate::wiring::scope::Scope;
-use crate::wiring::table::WIRED;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    target: Target,
+    target: SettingsTarget,
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
@@ -27,9 +27,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if options.target.dry_run {
         return preview(project, scope, |text, program| Ok(Some(edit::wire(text, program)?)));
     }
-    let program = program(project.process, scope)?;
+    let program = find_program(project.process, scope)?;
     let mut lines = vec![wire(project, scope)?];
-    lines.extend(remarks(project, scope));
+    lines.extend(warnings(project, scope));
     let report = self_test::run(project.process, &program.file);
     lines.push(report.text);
     if let Some(failed) = report.failed {
@@ -46,18 +46,18 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 /// Wires a scope's file and says what was done. All that can be wrong with the file is found out
 /// before anything is made.
 pub(super) fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
-    let program = program(project.process, scope)?.command;
-    let (path, bytes) = find(project, scope)?;
+    let program = find_program(project.process, scope)?.command;
+    let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let edited = |bytes: Option<&[u8]>| {
-        let old = text(bytes, &shown)?;
+        let old = decode(bytes, &shown)?;
         let new = edit::wire(&old, &program).with_context(|| shown.clone())?;
         Ok::<_, anyhow::Error>((bytes.is_none() || old != new).then_some(new))
     };
     let mut wired = edited(bytes.as_deref())?;
-    let (settled, writable) = with_places(project, |places| {
-        let settled = places.wired(scope).is_some() && !places.has_leftover(scope);
-        Ok((settled, places.check_writable(scope)))
+    let (settled, writable) = with_paths(project, |paths| {
+        let settled = paths.wired_file(scope).is_some() && !paths.has_leftover(scope);
+        Ok((settled, paths.check_writable(scope)))
     })?;
     let entry = WiredFile {
         command: program.clone(),
@@ -68,25 +68,25 @@ pub(super) fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
     if wired.is_none() {
         // So that it is noticed when somebody drops the entries.
         if !settled && writable.is_ok() {
-            open(project, scope)?.note(entry)?;
+            open_settings(project, scope)?.record_wired(entry)?;
         }
-        return Ok(format!("{shown}: all {} events are wired already", WIRED.len()));
+        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
     }
     writable?;
-    let mut file = open(project, scope)?;
+    let mut file = open_settings(project, scope)?;
     let before = file.read()?;
     if before != bytes {
         wired = edited(before.as_deref())?;
     }
     let Some(wired) = wired else {
-        return Ok(format!("{shown}: all {} events are wired already", WIRED.len()));
+        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
     };
-    let backup = file.wire(before.as_deref(), wired.as_bytes(), entry)?;
+    let backup = file.replace_wired(before.as_deref(), wired.as_bytes(), entry)?;
     let backup = match backup {
         Some(path) => format!("the file as it was: {}", project.shown(&path)),
         None => "a new file".into(),
     };
-    Ok(format!("{shown}: wired {} events ({backup})", WIRED.len()))
+    Ok(format!("{shown}: wired {} events ({backup})", Kind::COUNT))
 }
 
 /// What an edit would do to a file, as a diff. The edit gets the text and the program, and gives
@@ -96,10 +96,10 @@ pub(super) fn preview(
     scope: Scope,
     edit: impl Fn(&str, &str) -> anyhow::Result<Option<String>>,
 ) -> anyhow::Result<Outcome> {
-    let program = program(project.process, scope)?.command;
-    let (path, bytes) = find(project, scope)?;
+    let program = find_program(project.process, scope)?.command;
+    let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
-    let text = text(bytes.as_deref(), &shown)?;
+    let text = decode(bytes.as_deref(), &shown)?;
     let after = edit(&text, &program).with_context(|| shown.clone())?;
     if bytes.is_some() && after.as_ref() == Some(&text) {
         return Ok(Outcome::said(format!("{shown}: nothing would change")));
@@ -110,11 +110,11 @@ pub(super) fn preview(
     Ok(Outcome::said(diff::unified(&text, &after.unwrap_or_default(), from, to, colour)))
 }
 
-pub(super) fn open(project: &Project, scope: Scope) -> anyhow::Result<SettingsFile> {
-    with_places(project, |places| SettingsFile::open(places, scope))
+pub(super) fn open_settings(project: &Project, scope: Scope) -> anyhow::Result<SettingsFile> {
+    with_paths(project, |paths| SettingsFile::open(paths, scope))
 }
 
-struct Program {
+struct WiredProgram {
     /// As the settings name it.
     command: String,
     /// The file behind it.
@@ -122,9 +122,9 @@ struct Program {
 }
 
 /// Everybody's own PATH for a file that people share; the place itself for a file of one's own.
-fn program(process: &Process, scope: Scope) -> anyhow::Result<Program> {
+fn find_program(process: &Process, scope: Scope) -> anyhow::Result<WiredProgram> {
     let running = process.program().context("this program's own file cannot be found")?;
-    let on_path = process.on_path(PROGRAM).filter(|found| is_same(found, &running));
+    let on_path = process.on_path(PROGRAM).filter(|found| is_same_file(found, &running));
     let file = on_path.unwrap_or(running);
     // Entries are known by this name, also by the next version.
     let is_named = file.file_name().is_some_and(|name| name == PROGRAM);
@@ -137,28 +137,28 @@ fn program(process: &Process, scope: Scope) -> anyhow::Result<Program> {
         (Scope::Local | Scope::User, Some(path)) => path.to_owned(),
         (_, None) => bail!("{}: this path is not UTF-8", file.display()),
     };
-    Ok(Program { command, file })
+    Ok(WiredProgram { command, file })
 }
 
-fn is_same(one: &std::path::Path, two: &std::path::Path) -> bool {
-    matches!((one.canonicalize(), two.canonicalize()), (Ok(one), Ok(two)) if one == two)
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// What would keep the hooks from working, or make them run twice.
-fn remarks(project: &Project, scope: Scope) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn warnings(project: &Project, scope: Scope) -> Vec<String> {
+    let mut warnings = Vec::new();
     let process = project.process;
     match (scope, process.on_path(PROGRAM), process.program()) {
         (Scope::Project, None, program) => {
-            let dir = program.as_deref().and_then(std::path::Path::parent).map(PathBuf::from);
+            let dir = program.as_deref().and_then(Path::parent).map(PathBuf::from);
             let dir = dir.map_or_else(|| "its directory".into(), |dir| project.shown(&dir));
-            remarks.push(format!(
+            warnings.push(format!(
                 "Warning: the file names `hookkeeper`, which is not on your PATH. Add {dir} to it, \
                  or use --scope local."
             ));
         }
-        (Scope::Project, Some(found), Some(program)) if !is_same(&found, &program) => {
-            remarks.push(format!(
+        (Scope::Project, Some(found), Some(program)) if !is_same_file(&found, &program) => {
+            warnings.push(format!(
                 "Warning: the file names `hookkeeper`, which is another program on your PATH: {}",
                 project.shown(&found)
             ));
@@ -166,17 +166,17 @@ fn remarks(project: &Project, scope: Scope) -> Vec<String> {
         _ => {}
     }
     for other in Scope::ALL {
-        let Ok((path, Some(bytes))) = find(project, other) else { continue };
+        let Ok((path, Some(bytes))) = read_scope(project, other) else { continue };
         let text = String::from_utf8_lossy(&bytes);
-        for event in edit::tangled(&text) {
-            remarks.push(format!(
+        for event in edit::events_with_compound_commands(&text) {
+            warnings.push(format!(
                 "Warning: {}: the {event} hook calls HookKeeper inside a longer command. That is left as it \
                  is, and now runs beside ours.",
                 project.shown(&path)
             ));
         }
-        for plugin in edit::plugins(&text) {
-            remarks.push(format!(
+        for plugin in edit::enabled_plugins(&text) {
+            warnings.push(format!(
                 "Warning: {}: the plugin {plugin} is enabled, so each hook would run twice. Disable it, or \
                  take this out: hookkeeper uninstall --scope {}",
                 project.shown(&path),
@@ -184,7 +184,7 @@ fn remarks(project: &Project, scope: Scope) -> Vec<String> {
             ));
         }
         if other != scope && edit::is_wired(&text) {
-            remarks.push(format!(
+            warnings.push(format!(
                 "Warning: {} wires HookKeeper too, so each hook would run twice. Take one out: \
                  hookkeeper uninstall --scope {}",
                 project.shown(&path),
@@ -192,5 +192,5 @@ fn remarks(project: &Project, scope: Scope) -> Vec<String> {
             ));
         }
     }
-    remarks
+    warnings
 }

@@ -4,13 +4,13 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::Project;
-use super::settings::text;
+use super::settings::decode;
 use crate::Outcome;
+use crate::client::settings::edit;
 use crate::json::Object;
 use crate::state::Source;
 use crate::store::home::SETTINGS;
 use crate::store::recorded::{FOLDER, ROOM};
-use crate::wiring::edit;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -45,8 +45,9 @@ fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
     let shown = format!(".claude/{SETTINGS}");
     let is_on = project.change(|store, _| {
         let before = store.settings_bytes()?;
-        let old = text(before.as_deref(), &shown)?;
-        let new = edit::set(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
+        let old = decode(before.as_deref(), &shown)?;
+        let new =
+            edit::set_value(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
         let is_on = store.settings.record;
         if is_on != on {
             store.put_settings(new.as_bytes())?;

@@ -6,22 +6,22 @@ use anyhow::anyhow;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use super::Project;
-use crate::store::settings_file::Places;
-use crate::wiring::scope::Scope;
+use crate::client::settings::scope::Scope;
+use crate::store::settings_file::SettingsPaths;
 
 /// Which file, and whether it may be changed.
 #[derive(clap::Args)]
-pub struct Target {
+pub struct SettingsTarget {
     /// Which settings file: project (.claude/settings.json), local (.claude/settings.local.json)
     /// or user (~/.claude/settings.json)
-    #[arg(long, default_value = "project", value_name = "SCOPE", value_parser = Words(&["project", "local", "user"]))]
+    #[arg(long, default_value = "project", value_name = "SCOPE", value_parser = SuggestedValues(&["project", "local", "user"]))]
     scope: String,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
-impl Target {
+impl SettingsTarget {
     pub fn scope(&self) -> anyhow::Result<Scope> {
         let found = Scope::ALL.into_iter().find(|scope| scope.name() == self.scope);
         found.ok_or_else(|| {
@@ -36,9 +36,9 @@ impl Target {
 
 /// Words that a shell can complete. Others are taken too: the command says what is wrong with them.
 #[derive(Clone)]
-pub struct Words(pub &'static [&'static str]);
+pub struct SuggestedValues(pub &'static [&'static str]);
 
-impl TypedValueParser for Words {
+impl TypedValueParser for SuggestedValues {
     type Value = String;
 
     fn parse_ref(
@@ -55,22 +55,22 @@ impl TypedValueParser for Words {
     }
 }
 
-pub fn with_places<T>(
+pub fn with_paths<T>(
     project: &Project,
-    work: impl FnOnce(&Places) -> crate::error::Result<T>,
+    work: impl FnOnce(&SettingsPaths) -> crate::error::Result<T>,
 ) -> anyhow::Result<T> {
     let root = project.root()?;
     let (home, client) = (project.process.home(), project.process.client_dir());
-    let places = Places { root: &root, home: home.as_deref(), client: client.as_deref() };
-    Ok(work(&places)?)
+    let paths = SettingsPaths { root: &root, home: home.as_deref(), client: client.as_deref() };
+    Ok(work(&paths)?)
 }
 
 /// A scope's file and its bytes, if there is one.
-pub fn find(project: &Project, scope: Scope) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
-    with_places(project, |places| Ok((places.path(scope)?, places.read(scope)?)))
+pub fn read_scope(project: &Project, scope: Scope) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
+    with_paths(project, |paths| Ok((paths.path(scope)?, paths.read(scope)?)))
 }
 
-pub fn text(bytes: Option<&[u8]>, shown: &str) -> anyhow::Result<String> {
+pub fn decode(bytes: Option<&[u8]>, shown: &str) -> anyhow::Result<String> {
     let bytes = bytes.unwrap_or_default().to_vec();
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

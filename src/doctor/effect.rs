@@ -3,29 +3,21 @@
 use super::facts::Facts;
 use super::finding::{Finding, or_ok};
 use crate::books::{clip, plural};
-use crate::json::Object;
+use crate::store::log::{Past, parse_newest};
 
 /// How many of the newest lines are looked at.
-const LATELY: usize = 1000;
-
-struct Run {
-    time: String,
-    event: String,
-    outcome: String,
-}
+const NEWEST: usize = 1000;
 
 pub fn failures(facts: &Facts) -> Vec<Finding> {
-    let runs = runs(&facts.state.log);
-    let failed =
-        |run: &&Run| run.outcome.starts_with("error") || run.outcome.starts_with("rejected");
-    let count = runs.iter().filter(failed).count();
-    let last = runs.iter().rfind(failed).map(|run| {
+    let runs = parse_newest(&facts.state.log, NEWEST);
+    let failed: Vec<&Past> = runs.iter().filter(|run| run.has_failed()).collect();
+    let last = failed.first().map(|run| {
         Finding::warning(
             format!(
                 "{} of the last {} hook runs failed; the last one was {} at {}: {}",
-                count,
+                failed.len(),
                 runs.len(),
-                named(&run.event),
+                name_event(&run.event),
                 clip(&run.time, 40),
                 clip(&run.outcome, 200)
             ),
@@ -39,16 +31,15 @@ pub fn failures(facts: &Facts) -> Vec<Finding> {
 }
 
 /// A payload that cannot be read says no event.
-fn named(event: &str) -> String {
+fn name_event(event: &str) -> String {
     if event.is_empty() { "of an unknown event".into() } else { clip(event, 60) }
 }
 
 pub fn activity(facts: &Facts) -> Vec<Finding> {
-    let last = runs(&facts.state.log).pop();
-    vec![match last {
+    vec![match parse_newest(&facts.state.log, 1).first() {
         Some(run) => Finding::ok(format!(
             "the last hook was {} at {}",
-            named(&run.event),
+            name_event(&run.event),
             clip(&run.time, 40)
         )),
         None => Finding::note(
@@ -57,17 +48,4 @@ pub fn activity(facts: &Facts) -> Vec<Finding> {
              and HK008.",
         ),
     }]
-}
-
-fn runs(log: &[u8]) -> Vec<Run> {
-    let lines = log.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(LATELY);
-    let mut runs: Vec<Run> = lines
-        .filter_map(|line| {
-            let line = Object::parse(line).ok()?;
-            let text = |key| line.text(key).unwrap_or_default();
-            Some(Run { time: text("time"), event: text("event"), outcome: line.text("outcome")? })
-        })
-        .collect();
-    runs.reverse();
-    runs
 }

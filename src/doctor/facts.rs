@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::settings::{Hook, SettingsFile};
+use super::settings::{ExaminedSettings, HookEntry};
 use crate::books::wiring::WiredFile;
+use crate::client::settings::scope::Scope;
 use crate::root;
 use crate::store::survey::Survey;
 use crate::validate::Report;
-use crate::wiring::scope::Scope;
 
 #[derive(Default)]
 pub struct Facts {
@@ -17,7 +17,7 @@ pub struct Facts {
     pub root: PathBuf,
     pub home: Option<PathBuf>,
     pub client_dir: Option<PathBuf>,
-    pub files: Vec<SettingsFile>,
+    pub files: Vec<ExaminedSettings>,
     /// The programs that our entries name, each once.
     pub programs: Vec<Program>,
     /// What `install` says that it wired.
@@ -46,17 +46,17 @@ impl Facts {
     }
 
     /// Every handler of every settings file.
-    pub fn hooks(&self) -> impl Iterator<Item = (&SettingsFile, &Hook)> {
+    pub fn hooks(&self) -> impl Iterator<Item = (&ExaminedSettings, &HookEntry)> {
         self.files.iter().flat_map(|file| file.hooks().iter().map(move |hook| (file, hook)))
     }
 
-    pub fn ours(&self) -> impl Iterator<Item = (&SettingsFile, &Hook)> {
+    pub fn ours(&self) -> impl Iterator<Item = (&ExaminedSettings, &HookEntry)> {
         self.hooks().filter(|(_, hook)| hook.ours)
     }
 
     /// Enabled plugins of ours: the file, the line and the name. Where several files speak of one,
     /// the local one decides, then the project's.
-    pub fn plugins(&self) -> impl Iterator<Item = (&SettingsFile, usize, &str)> {
+    pub fn plugins(&self) -> impl Iterator<Item = (&ExaminedSettings, usize, &str)> {
         let rank =
             |scope| [Scope::Local, Scope::Project, Scope::User].iter().position(|s| *s == scope);
         let named = self.files.iter().flat_map(|file| {
@@ -77,14 +77,15 @@ pub struct Program {
     pub word: String,
     /// `None`: it was not found.
     pub path: Option<PathBuf>,
-    pub answer: Answer,
+    pub answer: VersionAnswer,
 }
 
-/// What a program said to `--version`.
-pub enum Answer {
+/// What a program answered to `--version`.
+pub enum VersionAnswer {
     /// It was not asked: it is part of the project, and looking must not run a project's code.
     NotAsked,
-    Said(String),
+    /// The first line that it printed.
+    Line(String),
     Failed(String),
 }
 
@@ -92,7 +93,7 @@ pub enum Answer {
 pub enum ClientVersion {
     #[default]
     NotFound,
-    Said(PathBuf, String),
+    Line(PathBuf, String),
     Failed(PathBuf, String),
 }
 

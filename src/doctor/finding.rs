@@ -1,6 +1,6 @@
 //! What a check says.
 
-use crate::wiring::scope::Scope;
+use crate::client::settings::scope::Scope;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {

@@ -3,21 +3,21 @@
 
 use super::facts::Facts;
 use super::finding::{Finding, Fix, or_ok};
-use super::settings::{Hook, SettingsFile};
-use super::wiring::install;
+use super::settings::{ExaminedSettings, HookEntry};
+use super::wiring::install_hint;
 use crate::books::{clip, plural};
+use crate::client::settings::handler::{LONGEST_TIMEOUT, is_valid_timeout};
 use crate::event::Kind;
-use crate::wiring::handler::{LONGEST_TIMEOUT, is_good_timeout};
 
 pub fn timeouts(facts: &Facts) -> Vec<Finding> {
-    let problems = facts.hooks().filter_map(|(file, hook)| wrong_timeout(file, hook));
+    let problems = facts.hooks().filter_map(|(file, hook)| check_timeout(file, hook));
     or_ok(problems.collect(), || match facts.hooks().count() {
         0 => "there are no hooks".into(),
         hooks => format!("{}, no time-out looks wrong", plural(hooks, "hook")),
     })
 }
 
-fn wrong_timeout(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
+fn check_timeout(file: &ExaminedSettings, hook: &HookEntry) -> Option<Finding> {
     let ends = hook.event == Kind::SessionEnd.wire();
     let Some((seconds, line)) = hook.timeout else {
         return (hook.ours && ends).then(|| {
@@ -26,7 +26,7 @@ fn wrong_timeout(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
                     "{}: our SessionEnd hook has no time-out, so it gets 1.5 s",
                     file.at(hook.line)
                 ),
-                install(file),
+                install_hint(file),
             )
             .fixed_by(Fix::Wiring(file.scope))
         });
@@ -36,16 +36,16 @@ fn wrong_timeout(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
     if seconds > LONGEST_TIMEOUT {
         let text = format!("{at} `{command}`: time-out of {seconds} s; were milliseconds meant?");
         return Some(match hook.ours {
-            true => Finding::error(text, install(file)).fixed_by(Fix::Wiring(file.scope)),
+            true => Finding::error(text, install_hint(file)).fixed_by(Fix::Wiring(file.scope)),
             false => Finding::warning(text, "Time-outs are in seconds. Change it in that file."),
         });
     }
     let limits = if ends { "between 2 and 60, which the client allows" } else { "above 0" };
-    let odd = hook.ours && !is_good_timeout(&hook.event, Some(seconds));
+    let odd = hook.ours && !is_valid_timeout(&hook.event, Some(seconds));
     odd.then(|| {
         Finding::warning(
             format!("{at}: our time-out of {seconds} s is not {limits}"),
-            install(file),
+            install_hint(file),
         )
         .fixed_by(Fix::Wiring(file.scope))
     })

@@ -35,9 +35,9 @@ pub fn client(facts: &Facts) -> Vec<Finding> {
             format!("{} does not tell its version: {}", facts.show(path), clip(why, 200)),
             "It must be 2.1.145 or later.",
         ),
-        ClientVersion::Said(path, said) => {
-            let at = format!("Claude Code {} at {}", clip(said, 60), facts.show(path));
-            match version(said) {
+        ClientVersion::Line(path, line) => {
+            let at = format!("Claude Code {} at {}", clip(line, 60), facts.show(path));
+            match parse_version(line) {
                 None => Finding::note(
                     format!("{at}: this is no version"),
                     "It must be 2.1.145 or later.",
@@ -57,9 +57,9 @@ pub fn client(facts: &Facts) -> Vec<Finding> {
 }
 
 /// The first three numbers: `2.1.139 (Claude Code)`.
-fn version(said: &str) -> Option<[u64; 3]> {
+fn parse_version(line: &str) -> Option<[u64; 3]> {
     let digits =
-        said.split(|c: char| !c.is_ascii_digit() && c != '.').find(|word| word.contains('.'))?;
+        line.split(|c: char| !c.is_ascii_digit() && c != '.').find(|word| word.contains('.'))?;
     let mut numbers = digits.split('.').map(|number| number.parse().ok());
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn versions_are_read_out_of_a_line() {
-        assert_eq!(version("2.1.139 (Claude Code)"), Some([2, 1, 139]));
-        assert_eq!(version("claude v2.10.3-beta.1"), Some([2, 10, 3]));
-        assert_eq!(version("2.1"), None);
-        assert_eq!(version("hello"), None);
-        assert_eq!(version("1.99999999999999999999999.1"), None);
+        assert_eq!(parse_version("2.1.139 (Claude Code)"), Some([2, 1, 139]));
+        assert_eq!(parse_version("claude v2.10.3-beta.1"), Some([2, 10, 3]));
+        assert_eq!(parse_version("2.1"), None);
+        assert_eq!(parse_version("hello"), None);
+        assert_eq!(parse_version("1.99999999999999999999999.1"), None);
     }
 }

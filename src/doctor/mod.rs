@@ -1,15 +1,20 @@
 //! `hookkeeper doctor`: what can be wrong with an installation, as numbered checks.
 //!
 //! Every check is a pure function from [`Facts`] to findings, so each can be tried with made-up
-//! facts. Gathering the facts, printing and mending are in `cli/doctor`. One file per group of
-//! checks; the table of all of them is in [`table`], and for people in `docs/doctor.md`.
+//! facts; [`gather`] fetches the real ones. One file per group of checks; the table of all of them
+//! is in [`table`], and for people in `docs/doctor.md`.
+//!
+//! To add a check: a function in the file of its group, a row in [`table`], a row in the document.
 
 mod effect;
 pub mod facts;
 pub mod finding;
+pub mod gather;
 mod handlers;
 mod machine;
+pub mod print;
 pub mod program;
+pub mod repair;
 pub mod settings;
 mod state;
 mod switches;

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::settings::Hook;
+use super::settings::HookEntry;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sought {
+pub enum Requirement {
     /// Must be there and executable.
     Program(PathBuf),
     /// Must be on the PATH.
@@ -16,52 +16,54 @@ pub enum Sought {
 }
 
 /// Where to look things up.
-pub struct Place<'a> {
+pub struct SearchRoots<'a> {
     pub root: &'a Path,
     pub home: Option<&'a Path>,
 }
 
 /// What a hook needs in order to start.
-pub fn sought(hook: &Hook, place: &Place) -> Vec<Sought> {
+pub fn requirements(hook: &HookEntry, roots: &SearchRoots) -> Vec<Requirement> {
     let Some(first) = hook.words.first() else { return Vec::new() };
     if !hook.exec && !starts_with(&hook.command, first) {
         return Vec::new();
     }
-    let program = place.find(first, hook.exec);
+    let program = roots.find(first, hook.exec);
     let shell_word = !hook.exec && SHELL_WORDS.contains(&first.as_str());
-    let mut all: Vec<Sought> = program.filter(|_| !shell_word).into_iter().collect();
+    let mut all: Vec<Requirement> = program.filter(|_| !shell_word).into_iter().collect();
     if INTERPRETERS.contains(&first.rsplit('/').next().unwrap_or(first)) {
         let script = hook.words.get(1).filter(|word| word.contains('/'));
-        if let Some(Sought::Program(path)) = script.and_then(|word| place.find(word, hook.exec)) {
-            all.push(Sought::Script(path));
+        if let Some(Requirement::Program(path)) =
+            script.and_then(|word| roots.find(word, hook.exec))
+        {
+            all.push(Requirement::Script(path));
         }
     }
     all
 }
 
-impl Place<'_> {
+impl SearchRoots<'_> {
     /// What a word stands for; `None` if only a shell or the client could tell.
-    pub fn find(&self, word: &str, exec: bool) -> Option<Sought> {
+    pub fn find(&self, word: &str, exec: bool) -> Option<Requirement> {
         for name in ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR"] {
             if let Some(below) = word.strip_prefix(name) {
                 let below = below.strip_prefix('/').filter(|below| exec || is_plain(below))?;
-                return Some(Sought::Program(self.root.join(below)));
+                return Some(Requirement::Program(self.root.join(below)));
             }
         }
         if let Some(below) = word.strip_prefix("~/").filter(|_| !exec) {
             return self
                 .home
                 .filter(|_| is_plain(below))
-                .map(|home| Sought::Program(home.join(below)));
+                .map(|home| Requirement::Program(home.join(below)));
         }
         if word.contains("${") || !(exec || is_plain(word)) {
             return None;
         }
         match word {
-            _ if word.starts_with('/') => Some(Sought::Program(word.into())),
-            _ if word.starts_with("./") => Some(Sought::Program(self.root.join(word))),
+            _ if word.starts_with('/') => Some(Requirement::Program(word.into())),
+            _ if word.starts_with("./") => Some(Requirement::Program(self.root.join(word))),
             _ if word.contains('/') || word.is_empty() => None,
-            _ => Some(Sought::Name(word.to_owned())),
+            _ => Some(Requirement::Name(word.to_owned())),
         }
     }
 }
@@ -94,21 +96,21 @@ const SHELL_WORDS: [&str; 46] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::settings::{Content, read};
+    use crate::doctor::settings::{SettingsContent, read};
 
-    fn seek(handler: &str) -> Vec<Sought> {
+    fn seek(handler: &str) -> Vec<Requirement> {
         let text = format!("{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{handler}]}}]}}}}");
-        let Content::Parsed(parsed) = read(text.as_bytes()) else { panic!("{text}") };
-        let place = Place { root: Path::new("/p"), home: Some(Path::new("/h")) };
-        sought(&parsed.hooks[0], &place)
+        let SettingsContent::Parsed(parsed) = read(text.as_bytes()) else { panic!("{text}") };
+        let roots = SearchRoots { root: Path::new("/p"), home: Some(Path::new("/h")) };
+        requirements(&parsed.hooks[0], &roots)
     }
 
-    fn shell(command: &str) -> Vec<Sought> {
+    fn shell(command: &str) -> Vec<Requirement> {
         seek(&serde_json::json!({"type": "command", "command": command}).to_string())
     }
 
-    fn program(path: &str) -> Sought {
-        Sought::Program(path.into())
+    fn program(path: &str) -> Requirement {
+        Requirement::Program(path.into())
     }
 
     #[test]
@@ -118,13 +120,13 @@ mod tests {
         assert_eq!(shell("'${CLAUDE_PROJECT_DIR}/a b.sh'"), [program("/p/a b.sh")]);
         assert_eq!(shell("./x.sh && y"), [program("/p/./x.sh")]);
         assert_eq!(shell("~/x.sh"), [program("/h/x.sh")]);
-        assert_eq!(shell("jq -r ."), [Sought::Name("jq".into())]);
+        assert_eq!(shell("jq -r ."), [Requirement::Name("jq".into())]);
         assert_eq!(
             shell("python3 $CLAUDE_PROJECT_DIR/a.py"),
-            [Sought::Name("python3".into()), Sought::Script("/p/a.py".into())]
+            [Requirement::Name("python3".into()), Requirement::Script("/p/a.py".into())]
         );
-        assert_eq!(shell("bash -c 'x/y'"), [Sought::Name("bash".into())]);
-        assert_eq!(seek(r#"{"command": "a b", "args": []}"#), [Sought::Name("a b".into())]);
+        assert_eq!(shell("bash -c 'x/y'"), [Requirement::Name("bash".into())]);
+        assert_eq!(seek(r#"{"command": "a b", "args": []}"#), [Requirement::Name("a b".into())]);
     }
 
     #[test]

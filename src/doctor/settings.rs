@@ -3,29 +3,29 @@
 
 use std::path::PathBuf;
 
-use crate::wiring::scope::Scope;
-use crate::wiring::tree::{self, Malformed, Member, Node, place};
-use crate::wiring::{edit, handler};
+use crate::client::settings::scope::Scope;
+use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
+use crate::client::settings::{edit, handler};
 
-pub struct SettingsFile {
+pub struct ExaminedSettings {
     pub scope: Scope,
     pub path: PathBuf,
     /// The path for people.
     pub shown: String,
-    pub content: Content,
+    pub content: SettingsContent,
 }
 
-pub enum Content {
+pub enum SettingsContent {
     /// There is no such file.
     None,
     Unreadable(String),
     Malformed(Malformed),
-    Parsed(Parsed),
+    Parsed(ParsedSettings),
 }
 
 #[derive(Default)]
-pub struct Parsed {
-    pub hooks: Vec<Hook>,
+pub struct ParsedSettings {
+    pub hooks: Vec<HookEntry>,
     /// Entries that the client cannot use: line and what is wrong.
     pub bad_entries: Vec<(usize, String)>,
     /// The line of `disableAllHooks: true`.
@@ -37,7 +37,7 @@ pub struct Parsed {
 }
 
 /// One handler.
-pub struct Hook {
+pub struct HookEntry {
     pub event: String,
     pub matcher: Option<String>,
     pub line: usize,
@@ -55,12 +55,12 @@ pub struct Hook {
     pub trouble: Option<String>,
 }
 
-impl SettingsFile {
-    pub fn parsed(&self) -> Option<&Parsed> {
-        if let Content::Parsed(parsed) = &self.content { Some(parsed) } else { None }
+impl ExaminedSettings {
+    pub fn parsed(&self) -> Option<&ParsedSettings> {
+        if let SettingsContent::Parsed(parsed) = &self.content { Some(parsed) } else { None }
     }
 
-    pub fn hooks(&self) -> &[Hook] {
+    pub fn hooks(&self) -> &[HookEntry] {
         self.parsed().map_or(&[], |parsed| &parsed.hooks)
     }
 
@@ -74,26 +74,26 @@ impl SettingsFile {
     }
 }
 
-pub fn read(bytes: &[u8]) -> Content {
+pub fn read(bytes: &[u8]) -> SettingsContent {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Content::Unreadable("it is not UTF-8".into());
+        return SettingsContent::Unreadable("it is not UTF-8".into());
     };
     if edit::is_blank(text) {
-        return Content::Parsed(Parsed::default());
+        return SettingsContent::Parsed(ParsedSettings::default());
     }
     // What cannot be wired for its shape is refused here with the same words.
-    if let Err(malformed) = edit::check(text) {
-        return Content::Malformed(malformed);
+    if let Err(malformed) = edit::check_shape(text) {
+        return SettingsContent::Malformed(malformed);
     }
     match tree::parse(text) {
-        Ok(root) => Content::Parsed(parse(text, &root)),
-        Err(malformed) => Content::Malformed(malformed),
+        Ok(root) => SettingsContent::Parsed(parse(text, &root)),
+        Err(malformed) => SettingsContent::Malformed(malformed),
     }
 }
 
-fn parse(text: &str, root: &Node) -> Parsed {
-    let line = |node: &Node| place(text, node.span.start).0;
-    let mut parsed = Parsed::default();
+fn parse(text: &str, root: &Node) -> ParsedSettings {
+    let line = |node: &Node| line_and_column(text, node.span.start).0;
+    let mut parsed = ParsedSettings::default();
     let switch = root.get("disableAllHooks").filter(|node| node.is_true());
     parsed.hooks_off = switch.map(line);
     let off = root.get("env").and_then(|env| env.get("HOOKKEEPER_OFF"));
@@ -133,12 +133,17 @@ fn parse(text: &str, root: &Node) -> Parsed {
     parsed
 }
 
-fn hook(event: &str, matcher: Option<&str>, node: &Node, line: &dyn Fn(&Node) -> usize) -> Hook {
-    let words = handler::words(node).unwrap_or_default();
+fn hook(
+    event: &str,
+    matcher: Option<&str>,
+    node: &Node,
+    line: &dyn Fn(&Node) -> usize,
+) -> HookEntry {
+    let words = handler::program_and_args(node).unwrap_or_default();
     let runs = !words.is_empty();
     let command = node.get("command").and_then(Node::text).filter(|_| runs).unwrap_or_default();
     let timeout = node.get("timeout");
-    Hook {
+    HookEntry {
         event: event.to_owned(),
         matcher: matcher.map(str::to_owned),
         line: line(node),
@@ -161,7 +166,9 @@ mod tests {
         let text = "{\"disableAllHooks\": true,\n \"enabledPlugins\": {\"hookkeeper@x\": true, \"hookkeeper@y\": false},\n\
              \"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"command\", \"command\": \"hookkeeper hook\",\n \"timeout\": 9000}]}],\n\
              \"Notification\": 3, \"PostToolUse\": [{}, {\"hooks\": [7]}]}}";
-        let Content::Parsed(parsed) = read(text.as_bytes()) else { panic!("it is well-formed") };
+        let SettingsContent::Parsed(parsed) = read(text.as_bytes()) else {
+            panic!("it is well-formed")
+        };
         assert_eq!(parsed.hooks_off, Some(1));
         assert_eq!(
             parsed.plugins,
@@ -176,9 +183,9 @@ mod tests {
 
     #[test]
     fn what_is_no_settings_file_says_where() {
-        let Content::Malformed(wrong) = read(b"{\n\"a\": 1,\n}") else { panic!("a comma") };
+        let SettingsContent::Malformed(wrong) = read(b"{\n\"a\": 1,\n}") else { panic!("a comma") };
         assert_eq!((wrong.line, wrong.column), (3, 1));
-        assert!(matches!(read(b"\xff"), Content::Unreadable(_)));
-        assert!(matches!(read(b" \n"), Content::Parsed(_)));
+        assert!(matches!(read(b"\xff"), SettingsContent::Unreadable(_)));
+        assert!(matches!(read(b" \n"), SettingsContent::Parsed(_)));
     }
 }

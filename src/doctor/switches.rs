@@ -2,23 +2,23 @@
 
 use super::facts::Facts;
 use super::finding::{Finding, or_ok};
-use super::settings::Content;
+use super::settings::SettingsContent;
 use crate::books::clip;
 
 pub fn files(facts: &Facts) -> Vec<Finding> {
     let mut problems = Vec::new();
     for file in &facts.files {
         match &file.content {
-            Content::None => {}
-            Content::Unreadable(why) => problems.push(Finding::error(
+            SettingsContent::None => {}
+            SettingsContent::Unreadable(why) => problems.push(Finding::error(
                 format!("{}: {why}", file.shown),
                 "Claude Code cannot read it either. Check its owner, its permissions and its encoding.",
             )),
-            Content::Malformed(wrong) => problems.push(Finding::error(
+            SettingsContent::Malformed(wrong) => problems.push(Finding::error(
                 format!("{}:{}:{}: {}", file.shown, wrong.line, wrong.column, clip(&wrong.what, 200)),
                 "Claude Code ignores the whole file until this is mended. Nothing of it was changed.",
             )),
-            Content::Parsed(parsed) => {
+            SettingsContent::Parsed(parsed) => {
                 problems.extend(parsed.bad_entries.iter().map(|(line, what)| {
                     Finding::warning(
                         format!("{}: {}", file.at(*line), clip(what, 200)),

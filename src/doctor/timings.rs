@@ -1,15 +1,17 @@
 //! `doctor --timings`: hook runs, counted and sorted by how long they take.
 
+pub mod print;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::client::settings::handler::PROGRAM;
 use crate::facts::command;
 use crate::facts::hook_runs::{Ended, HookRun};
-use crate::wiring::handler::PROGRAM;
 
 /// What came together: runs of one event, or of one command at one event.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct TimingRow {
     pub event: String,
     /// `None` for all commands of an event.
     pub command: Option<String>,
@@ -26,9 +28,9 @@ pub struct Row {
 
 pub struct Timings {
     /// Slowest first.
-    pub commands: Vec<Row>,
+    pub commands: Vec<TimingRow>,
     /// Slowest first.
-    pub events: Vec<Row>,
+    pub events: Vec<TimingRow>,
     /// The first and the last run, as the client spells times.
     pub span: Option<(String, String)>,
 }
@@ -45,19 +47,19 @@ pub fn tabulate(runs: &[HookRun]) -> Timings {
     Timings { commands: rows(by_command), events: rows(by_event), span }
 }
 
-fn rows(groups: BTreeMap<(&str, Option<&str>), Vec<&HookRun>>) -> Vec<Row> {
-    let mut rows: Vec<Row> =
+fn rows(groups: BTreeMap<(&str, Option<&str>), Vec<&HookRun>>) -> Vec<TimingRow> {
+    let mut rows: Vec<TimingRow> =
         groups.into_iter().map(|((event, command), runs)| row(event, command, &runs)).collect();
     rows.sort_by_key(|row| Reverse((row.p95, row.max, row.count)));
     rows
 }
 
-fn row(event: &str, command: Option<&str>, runs: &[&HookRun]) -> Row {
+fn row(event: &str, command: Option<&str>, runs: &[&HookRun]) -> TimingRow {
     let mut millis: Vec<u64> = runs.iter().filter_map(|run| run.millis).collect();
     millis.sort_unstable();
     let ended = |how: Ended| runs.iter().filter(|run| run.ended == how).count();
     let timeouts = ended(Ended::Cancelled);
-    Row {
+    TimingRow {
         event: event.to_owned(),
         command: command.map(str::to_owned),
         ours: command.is_some_and(is_ours),

@@ -4,7 +4,7 @@
 use super::facts::Facts;
 use super::finding::{Finding, or_ok};
 use crate::books::clip;
-use crate::wiring::table::WIRED;
+use crate::event::Kind;
 
 pub fn twice(facts: &Facts) -> Vec<Finding> {
     let mut problems = Vec::new();
@@ -34,12 +34,12 @@ fn by_plugin(facts: &Facts) -> Option<Finding> {
 fn by_settings(facts: &Facts) -> Option<Finding> {
     let mut events = Vec::new();
     let mut places = None;
-    for wired in &WIRED {
-        let mut ours = facts.ours().filter(|(_, hook)| hook.event == wired.kind.wire());
+    for event in Kind::ALL.map(Kind::wire) {
+        let mut ours = facts.ours().filter(|(_, hook)| hook.event == event);
         let Some((file, first)) = ours.next() else { continue };
         let differs = |words: &[String], exec: bool| words != first.words || exec != first.exec;
         if let Some((other, second)) = ours.find(|(_, hook)| differs(&hook.words, hook.exec)) {
-            events.push(wired.kind.wire());
+            events.push(event);
             places.get_or_insert((file, first, other, second));
         }
     }

@@ -1,14 +1,14 @@
 //! HK001 to HK003: whether Claude Code calls us, for every event, and with a program that is there.
 
-use super::facts::{Answer, Facts, Program};
+use super::facts::{Facts, Program, VersionAnswer};
 use super::finding::{Finding, Fix, or_ok};
-use super::settings::{Content, Hook, SettingsFile};
+use super::settings::{ExaminedSettings, HookEntry, SettingsContent};
 use crate::books::{clip, plural};
+use crate::client::settings::matcher;
 use crate::event::Kind;
-use crate::wiring::table::{WIRED, Wired, is_all};
 
 pub fn binary(facts: &Facts) -> Vec<Finding> {
-    let problems = facts.programs.iter().filter_map(|program| wrong_with(facts, program));
+    let problems = facts.programs.iter().filter_map(|program| check_program(facts, program));
     or_ok(problems.collect(), || {
         let named = facts.programs.first().and_then(|program| program.path.as_deref());
         let path = named.or(facts.running.as_deref());
@@ -17,7 +17,7 @@ pub fn binary(facts: &Facts) -> Vec<Finding> {
     })
 }
 
-fn wrong_with(facts: &Facts, program: &Program) -> Option<Finding> {
+fn check_program(facts: &Facts, program: &Program) -> Option<Finding> {
     let word = clip(&program.word, 200);
     let (file, hook) = facts.ours().find(|(_, hook)| hook.words.first() == Some(&program.word))?;
     let at = file.at(hook.line);
@@ -32,24 +32,26 @@ fn wrong_with(facts: &Facts, program: &Program) -> Option<Finding> {
     };
     let path = facts.show(path);
     match &program.answer {
-        Answer::Said(said) if *said == format!("hookkeeper {}", facts.version) => None,
-        Answer::Said(said) if said.starts_with("hookkeeper ") => Some(Finding::warning(
-            format!(
-                "{at}: the hooks run {path}, which is {}; this is {}",
-                clip(said, 60),
-                facts.version
-            ),
-            "Install the same version in both places, or remove the older one.",
-        )),
-        Answer::Said(said) => Some(Finding::error(
-            format!("{at}: {path} is not HookKeeper: `--version` says {:?}", clip(said, 60)),
-            "Another program has the same name. Wire the full path of HookKeeper.",
-        )),
-        Answer::Failed(why) => Some(Finding::error(
+        VersionAnswer::Line(line) => match line.strip_prefix("hookkeeper ") {
+            Some(version) if version == facts.version => None,
+            Some(_) => Some(Finding::warning(
+                format!(
+                    "{at}: the hooks run {path}, which is {}; this is {}",
+                    clip(line, 60),
+                    facts.version
+                ),
+                "Install the same version in both places, or remove the older one.",
+            )),
+            None => Some(Finding::error(
+                format!("{at}: {path} is not HookKeeper: `--version` says {:?}", clip(line, 60)),
+                "Another program has the same name. Wire the full path of HookKeeper.",
+            )),
+        },
+        VersionAnswer::Failed(why) => Some(Finding::error(
             format!("{at}: {path} does not run: {}", clip(why, 200)),
             "Install HookKeeper again.",
         )),
-        Answer::NotAsked => Some(Finding::note(
+        VersionAnswer::NotAsked => Some(Finding::note(
             format!(
                 "{at}: {path} is part of the project, so it was not started to ask its version"
             ),
@@ -66,38 +68,35 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
             Some((file, line, name)) => {
                 Finding::ok(format!("the plugin {name} is enabled ({})", file.at(line)))
             }
-            None => nobody(facts),
+            None => not_wired(facts),
         }];
     };
     let mut problems = Vec::new();
-    let missing: Vec<&str> = WIRED
-        .iter()
-        .filter(|wired| !facts.ours().any(|(_, hook)| hook.event == wired.kind.wire()))
-        .map(|wired| wired.kind.wire())
-        .collect();
+    let is_missing = |event: &&str| !facts.ours().any(|(_, hook)| hook.event == *event);
+    let missing: Vec<&str> = Kind::ALL.map(Kind::wire).into_iter().filter(is_missing).collect();
     if !missing.is_empty() && plugin.is_none() {
         problems.push(
             Finding::error(
                 format!("{}: HookKeeper is not called for {}", first.shown, missing.join(", ")),
-                install(first),
+                install_hint(first),
             )
             .fixed_by(Fix::Wiring(first.scope)),
         );
     }
-    problems.extend(facts.ours().filter_map(|(file, hook)| wrong_form(file, hook)));
+    problems.extend(facts.ours().filter_map(|(file, hook)| check_entry(file, hook)));
     or_ok(problems, || {
         let files = facts.files.iter().filter(|file| file.wires_us());
         let files: Vec<&str> = files.map(|file| file.shown.as_str()).collect();
-        format!("all {} in {}", plural(WIRED.len(), "event"), files.join(" and "))
+        format!("all {} in {}", plural(Kind::COUNT, "event"), files.join(" and "))
     })
 }
 
-fn nobody(facts: &Facts) -> Finding {
-    if !lost(facts).is_empty() {
+fn not_wired(facts: &Facts) -> Finding {
+    if !dropped_files(facts).is_empty() {
         return Finding::note("no settings file calls HookKeeper any more: see HK003", "");
     }
-    let unread = |file: &&SettingsFile| {
-        matches!(file.content, Content::Unreadable(_) | Content::Malformed(_))
+    let unread = |file: &&ExaminedSettings| {
+        matches!(file.content, SettingsContent::Unreadable(_) | SettingsContent::Malformed(_))
     };
     if let Some(file) = facts.files.iter().find(unread) {
         return Finding::note(
@@ -117,76 +116,77 @@ fn nobody(facts: &Facts) -> Finding {
 }
 
 /// What keeps an entry of ours from doing its work.
-fn wrong_form(file: &SettingsFile, hook: &Hook) -> Option<Finding> {
+fn check_entry(file: &ExaminedSettings, hook: &HookEntry) -> Option<Finding> {
     let at = format!("{}: {}", file.at(hook.line), clip(&hook.event, 60));
     let fixed = |finding: Finding| Some(finding.fixed_by(Fix::Wiring(file.scope)));
-    let Some(wired) = WIRED.iter().find(|wired| wired.kind.wire() == hook.event) else {
+    let Some(kind) = Kind::from_wire(&hook.event) else {
         // The client then leaves it to us to make the worktree, and we do not.
         let breaks = hook.event == "WorktreeCreate";
         let text = "is no event of HookKeeper; nothing is done for it";
         return match breaks {
             true => fixed(Finding::error(
                 format!("{at} {text}, so worktrees cannot be made"),
-                install(file),
+                install_hint(file),
             )),
-            false => fixed(Finding::note(format!("{at} {text}"), install(file))),
+            false => fixed(Finding::note(format!("{at} {text}"), install_hint(file))),
         };
     };
     if hook.is_async {
         let text = "is `async`: events overtake each other, and what we say is lost";
-        return fixed(Finding::error(format!("{at} {text}"), install(file)));
+        return fixed(Finding::error(format!("{at} {text}"), install_hint(file)));
     }
-    if let Some(told) = hook.words.get(2).filter(|told| Kind::from_name(told) != Some(wired.kind)) {
+    if let Some(told) = hook.words.get(2).filter(|told| Kind::from_name(told) != Some(kind)) {
         let text = format!("is told to be `{}`, so every run fails", clip(told, 60));
-        return fixed(Finding::error(format!("{at} {text}"), install(file)));
+        return fixed(Finding::error(format!("{at} {text}"), install_hint(file)));
     }
-    let matcher = hook.matcher.as_deref();
-    match reach(wired, matcher) {
-        Reach::Right => {}
-        Reach::Wider => {
+    let (wanted, matcher) = (kind.row().matcher, hook.matcher.as_deref());
+    match coverage(wanted, matcher) {
+        Coverage::Exact => {}
+        Coverage::Wider => {
             let text = "has no matcher, so HookKeeper also runs before every other tool call";
-            return fixed(Finding::warning(format!("{at} {text}"), install(file)));
+            return fixed(Finding::warning(format!("{at} {text}"), install_hint(file)));
         }
-        Reach::Wrong => {
+        Coverage::Incomplete => {
             let matcher = clip(matcher.unwrap_or_default(), 80);
-            let wanted = wired.matcher.map_or("none".into(), |wanted| format!("`{wanted}`"));
+            let wanted = wanted.map_or("none".into(), |wanted| format!("`{wanted}`"));
             let text =
                 format!("has the matcher `{matcher}`, but needs {wanted}: events are missed");
-            return fixed(Finding::error(format!("{at} {text}"), install(file)));
+            return fixed(Finding::error(format!("{at} {text}"), install_hint(file)));
         }
     }
     if !hook.exec {
         let text = "is in shell form (without `args`): it works, but a shell is started each time";
-        return fixed(Finding::warning(format!("{at} {text}"), install(file)));
+        return fixed(Finding::warning(format!("{at} {text}"), install_hint(file)));
     }
     None
 }
 
-enum Reach {
-    Right,
+/// Which of the events that are wanted a matcher lets through.
+enum Coverage {
+    Exact,
     Wider,
-    Wrong,
+    Incomplete,
 }
 
-fn reach(wired: &Wired, matcher: Option<&str>) -> Reach {
-    if wired.fits(matcher) {
-        return Reach::Right;
-    }
-    match wired.matcher {
-        Some(_) if is_all(matcher) => Reach::Wider,
-        _ => Reach::Wrong,
+fn coverage(wanted: Option<&str>, matcher: Option<&str>) -> Coverage {
+    if matcher::is_equivalent(wanted, matcher) {
+        Coverage::Exact
+    } else if wanted.is_some() && matcher::matches_all(matcher) {
+        Coverage::Wider
+    } else {
+        Coverage::Incomplete
     }
 }
 
 pub fn dropped(facts: &Facts) -> Vec<Finding> {
-    let lost = lost(facts);
+    let lost = dropped_files(facts);
     let problems = lost.into_iter().map(|(file, since)| {
         let since = since.map_or(String::new(), |since| format!(" on {}", clip(&since, 40)));
         let problem = Finding::error(
             format!("{}: `install` wired it{since}, but our entries are gone", file.shown),
             format!(
                 "{} If they were taken out on purpose: `hookkeeper uninstall --scope {}`.",
-                install(file),
+                install_hint(file),
                 file.scope.name()
             ),
         );
@@ -204,16 +204,16 @@ pub fn dropped(facts: &Facts) -> Vec<Finding> {
 }
 
 /// Files that were wired and are not any more. One that cannot be read is HK005's.
-fn lost(facts: &Facts) -> Vec<(&SettingsFile, Option<String>)> {
+fn dropped_files(facts: &Facts) -> Vec<(&ExaminedSettings, Option<String>)> {
     let lost = facts.recorded.iter().filter_map(|(scope, recorded)| {
         let file = facts.files.iter().find(|file| file.scope == *scope)?;
-        let readable = matches!(file.content, Content::None | Content::Parsed(_));
+        let readable = matches!(file.content, SettingsContent::None | SettingsContent::Parsed(_));
         (readable && !file.wires_us())
             .then(|| (file, Some(recorded.wired_at.clone()).filter(|at| !at.is_empty())))
     });
     lost.collect()
 }
 
-pub fn install(file: &SettingsFile) -> String {
+pub fn install_hint(file: &ExaminedSettings) -> String {
     format!("Run `hookkeeper install --scope {}`.", file.scope.name())
 }

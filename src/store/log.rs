@@ -39,13 +39,30 @@ pub struct Past {
     pub outcome: String,
 }
 
+/// How the outcome begins when the run failed.
+pub const FAILED: &str = "error: ";
+/// How the outcome begins when the payload could not be used.
+pub const REJECTED: &str = "rejected: ";
+
+impl Past {
+    /// Whether the event did not get into the state.
+    pub fn has_failed(&self) -> bool {
+        self.outcome.starts_with(FAILED) || self.outcome.starts_with(REJECTED)
+    }
+}
+
 /// Bytes to look at for one line: more than most lines have.
 const LINE: usize = 600;
 
-/// The newest lines, newest first. What is no line of ours is passed over.
+/// The newest lines, newest first.
 pub fn newest(room: &Dir, most: usize) -> Vec<Past> {
     let tail = room.read_tail("hooks.jsonl", most * LINE).unwrap_or_default();
-    let lines = tail.rsplit(|byte| *byte == b'\n');
+    parse_newest(&tail, most)
+}
+
+/// The newest of some lines, newest first. What is no line of ours is passed over.
+pub fn parse_newest(lines: &[u8], most: usize) -> Vec<Past> {
+    let lines = lines.rsplit(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok()).take(most).collect()
 }
 

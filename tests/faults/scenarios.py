@@ -6,7 +6,7 @@ import json
 from typing import Callable
 
 import books
-from support import AGENT, OTHER_SESSION, SECOND_AGENT, SESSION, event
+from support import AGENT, EVENTS, OTHER_SESSION, SECOND_AGENT, SESSION, event
 
 NEW_SESSION = "00b70659-b468-45d0-91be-c499e26a7cf7"
 NEW_AGENT = "d849e6a7ce0708706"
@@ -203,3 +203,7 @@ SCENARIOS = [
     Scenario("metrics-archive", event("SessionEnd"), archived, fill_metrics),
     Scenario("spool-played", STARTED, played_spool, fill_spool, several=True),
 ]
+
+UNTRIED = set(EVENTS) - {scenario.name for scenario in SCENARIOS}
+if UNTRIED:
+    raise SystemExit(f"tests/faults/scenarios.py has no scenario for {', '.join(sorted(UNTRIED))}")

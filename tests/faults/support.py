@@ -1,6 +1,7 @@
 """What every fault test uses: scratch projects, payloads, running the program, checks."""
 
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -26,23 +27,22 @@ OTHER_SESSION = "64e8a570-3961-4cd0-a06f-f8e7fbfda3cb"
 AGENT = "a849e6a7ce0708706"
 SECOND_AGENT = "a0f70f058ee74f941"
 
-# One recorded payload of the real client for each event.
-RECORDED = {
-    "SessionStart": "implement-login/01-SessionStart.json",
-    "SessionEnd": "implement-login/33-SessionEnd.json",
-    "SubagentStart": "implement-login/13-SubagentStart.json",
-    "SubagentStop": "implement-login/18-SubagentStop.json",
-    "UserPromptSubmit": "implement-login/02-UserPromptSubmit.json",
-    "UserPromptExpansion": "slash-command/03-UserPromptExpansion.json",
-    "PreToolUse": "implement-login/11-PreToolUse.json",
-    "PostToolUse": "implement-login/04-PostToolUse.json",
-    "PostToolUseFailure": "implement-login/06-PostToolUseFailure.json",
-    "PreCompact": "resume-and-compact/02-PreCompact.json",
-    "PostCompact": "resume-and-compact/05-PostCompact.json",
-    "Stop": "implement-login/32-Stop.json",
+# Generated from the program's table of events; a test of the library compares it.
+EVENTS = tuple(json.loads((REPOSITORY / "settings.example.json").read_text())["hooks"])
+
+# Where the first payload that was recorded for an event is not the one that the tests need.
+CHOSEN = {
+    "PreToolUse": "implement-login/11-PreToolUse.json",  # Of an agent's call.
     "StopFailure": "stop-failure-rate-limit/03-StopFailure.json",
 }
-EVENTS = tuple(RECORDED)
+
+
+@functools.cache
+def recorded(name):
+    """The path of one payload of the real client for an event, below `tests/payloads`."""
+    found = [path.relative_to(PAYLOADS).as_posix() for path in sorted(PAYLOADS.glob(f"*/*-{name}.json"))]
+    found.sort(key=lambda path: not path.startswith("implement-login/"))
+    return CHOSEN.get(name) or next(iter(found))
 
 
 class Skip(Exception):
@@ -125,7 +125,7 @@ class Run:
 
 def event(name, **fields):
     """A recorded payload of this event, with some fields replaced (`None` takes one out)."""
-    payload = json.loads((PAYLOADS / RECORDED[name]).read_text())
+    payload = json.loads((PAYLOADS / recorded(name)).read_text())
     payload["session_id"] = SESSION
     payload["transcript_path"] = f"/home/dev/.claude/projects/-home-dev-shop/{SESSION}.jsonl"
     payload.update(fields)

@@ -3,7 +3,7 @@
 import hashlib
 import unicodedata
 
-from support import OTHER_SESSION, SESSION, event, test
+from support import EVENTS, OTHER_SESSION, SESSION, event, test
 
 HOSTILE = (
     ". .. ... / \\ // ../.. ../../../../etc/passwd /etc/passwd ~ ~/x $HOME * ? | ; -rf - _ % %2e%2e%2f a/b a\\b a. .a "
@@ -50,11 +50,8 @@ def hostile_ids_in_every_event(suite, checks):
     project.play([event("SessionStart"), event("SessionEnd")])
     around = surroundings(project)
     for name in hostile_ids(len(HOSTILE)):
-        agent = {"agent_id": name}
-        for kind, more in [
-            ("SessionStart", {}), ("PreToolUse", {}), ("SubagentStart", agent), ("SubagentStop", agent),
-            ("PostToolUseFailure", {}), ("PreCompact", {}), ("Stop", {}), ("SessionEnd", {}),
-        ]:
+        for kind in sorted(EVENTS, key="SessionEnd".__eq__):
+            more = {"agent_id": name} if "agent_id" in event(kind) else {}
             run = project.run(event(kind, session_id=name, **more))
             checks.ran(run, f"{kind} of {name[:40]!r}", codes=(0,))
     checks.that(surroundings(project) == around, f"outside: {surroundings(project)}, before {around}")

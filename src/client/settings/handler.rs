@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::table::{TIMEOUT, Wired};
 use super::tree::Node;
-use crate::event::Kind;
+use crate::event::{EventRow, Kind};
 use crate::facts::command;
 
 /// The program's name, with whatever directory before it.
@@ -14,7 +13,7 @@ pub const LONGEST_TIMEOUT: f64 = 600.0;
 
 /// The program and its arguments, in exec form or out of a shell command; of several commands those
 /// of the first.
-pub fn words(handler: &Node) -> Option<Vec<String>> {
+pub fn program_and_args(handler: &Node) -> Option<Vec<String>> {
     steps(handler)?.into_iter().next()
 }
 
@@ -41,7 +40,7 @@ pub fn is_ours(handler: &Node) -> bool {
 }
 
 /// Whether a handler calls us in the middle of something longer. It is left alone.
-pub fn is_tangled(handler: &Node) -> bool {
+pub fn is_compound(handler: &Node) -> bool {
     let steps = steps(handler).unwrap_or_default();
     steps.len() > 1 && steps.iter().any(|step| calls_us(step))
 }
@@ -51,17 +50,17 @@ fn calls_us(step: &[String]) -> bool {
 }
 
 /// Whether a handler of ours can stay as it is. What a user added or tuned is theirs.
-pub fn is_good(handler: &Node, wired: &Wired, program: &str) -> bool {
+pub fn is_current(handler: &Node, row: &EventRow, program: &str) -> bool {
     let exec = handler.get("args").is_some_and(Node::is_array);
-    let calls = words(handler).is_some_and(|words| words == [program, "hook"]);
+    let calls = program_and_args(handler).is_some_and(|words| words == [program, "hook"]);
     let timeout = handler.get("timeout").map(|timeout| timeout.number().unwrap_or(-1.0));
-    let timeout = is_good_timeout(wired.kind.wire(), timeout);
+    let timeout = is_valid_timeout(row.wire, timeout);
     let in_time = handler.get("async").is_none_or(|is_async| !is_async.is_true());
     exec && calls && timeout && in_time
 }
 
 /// Whether the client takes a time-out of ours as it is meant. A session's end has its own limits.
-pub fn is_good_timeout(event: &str, seconds: Option<f64>) -> bool {
+pub fn is_valid_timeout(event: &str, seconds: Option<f64>) -> bool {
     match (event == Kind::SessionEnd.wire(), seconds) {
         (false, None) => true,
         (false, Some(seconds)) => seconds > 0.0 && seconds <= LONGEST_TIMEOUT,
@@ -70,11 +69,11 @@ pub fn is_good_timeout(event: &str, seconds: Option<f64>) -> bool {
     }
 }
 
-/// Our group for an event.
-pub fn group(wired: &Wired, program: &str) -> Value {
+/// The group that wires an event to us.
+pub fn wired_group(row: &EventRow, program: &str) -> Value {
     let handler =
-        json!({"type": "command", "command": program, "args": ["hook"], "timeout": TIMEOUT});
-    match wired.matcher {
+        json!({"type": "command", "command": program, "args": ["hook"], "timeout": row.timeout});
+    match row.matcher {
         Some(matcher) => json!({"matcher": matcher, "hooks": [handler]}),
         None => json!({"hooks": [handler]}),
     }
@@ -83,7 +82,7 @@ pub fn group(wired: &Wired, program: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wiring::tree;
+    use crate::client::settings::tree;
 
     #[test]
     fn ours_is_known_in_every_form() {
@@ -97,7 +96,7 @@ mod tests {
         assert!(!ours(r#"{"type": "command", "command": "hookkeeper statusline"}"#));
         assert!(!ours(r#"{"type": "command", "command": "echo hookkeeper hook"}"#));
         let longer = r#"{"type": "command", "command": "hookkeeper hook; ./notify-me.sh"}"#;
-        assert!(!ours(longer) && is_tangled(&tree::parse(longer).unwrap()));
+        assert!(!ours(longer) && is_compound(&tree::parse(longer).unwrap()));
         assert!(!ours(r#"{"type": "command", "command": "hookkeeper hook | tee log"}"#));
         assert!(!ours(r#"{"type": "command", "command": "my-hookkeeper hook"}"#));
         assert!(!ours(

@@ -1,28 +1,29 @@
 //! Our entries into the text of a settings file, and out of it. Each step changes one place and
 //! reads the text again, so that no step has to know what another one moved.
 
-use super::handler::{PROGRAM, group, is_good, is_ours, is_tangled};
-use super::style::Style;
-use super::table::{WIRED, Wired};
-use super::tree::{self, Malformed, Member, Node, place};
+use super::handler::{PROGRAM, is_compound, is_current, is_ours, wired_group};
+use super::layout::Layout;
+use super::matcher::is_equivalent;
+use super::tree::{self, Malformed, Member, Node, line_and_column};
+use crate::event::{EventRow, Kind};
 
 /// The text with all our events wired to `program`. What is wired already stays as it is.
 pub fn wire(text: &str, program: &str) -> Result<String, Malformed> {
     let mut text = if is_blank(text) { format!("{text}{{}}\n") } else { text.to_owned() };
-    check(&text)?;
-    text = remove_where(
+    check_shape(&text)?;
+    text = remove_entries(
         text,
         &|event, matcher, handler, first| {
-            let wired = WIRED.iter().find(|wired| wired.kind.wire() == event);
-            let stays = first
-                && wired
-                    .is_some_and(|wired| wired.fits(matcher) && is_good(handler, wired, program));
-            !stays
+            let row = Kind::from_wire(event).map(Kind::row);
+            let stays = row.is_some_and(|row| {
+                is_equivalent(row.matcher, matcher) && is_current(handler, row, program)
+            });
+            !(first && stays)
         },
         None,
     )?;
-    for wired in &WIRED {
-        text = add(text, wired, program)?;
+    for kind in Kind::ALL {
+        text = add_group(text, kind.row(), program)?;
     }
     Ok(text)
 }
@@ -33,25 +34,22 @@ pub fn unwire(text: &str, first: Option<&str>) -> Result<String, Malformed> {
     if is_blank(text) {
         return Ok(text.to_owned());
     }
-    check(text)?;
+    check_shape(text)?;
     // Entries of ours that were there before are not what somebody else wants to keep.
     let first = first.and_then(|first| unwire(first, None).ok());
     let first = first.and_then(|first| tree::parse(&first).ok());
-    remove_where(text.to_owned(), &|_, _, _, _| true, first.as_ref())
+    remove_entries(text.to_owned(), &|_, _, _, _| true, first.as_ref())
 }
 
 /// The events with an entry that calls us in the middle of something longer.
-pub fn tangled(text: &str) -> Vec<String> {
+pub fn events_with_compound_commands(text: &str) -> Vec<String> {
     let Ok(root) = tree::parse(text) else { return Vec::new() };
-    let calls = |event: &&Member| {
-        let groups = event.value.elements().iter().filter_map(|group| group.get("hooks"));
-        groups.flat_map(Node::elements).any(is_tangled)
-    };
-    hooks(&root).filter(calls).map(|event| event.key.clone()).collect()
+    let calls = |event: &&Member| handlers(&event.value).any(is_compound);
+    events(&root).filter(calls).map(|event| event.key.clone()).collect()
 }
 
 /// Plugins of ours that a settings file enables.
-pub fn plugins(text: &str) -> Vec<String> {
+pub fn enabled_plugins(text: &str) -> Vec<String> {
     let Ok(root) = tree::parse(text) else { return Vec::new() };
     let plugins = root.get("enabledPlugins").map_or(&[][..], Node::members).iter();
     let ours = plugins.filter(|plugin| is_our_plugin(&plugin.key) && plugin.value.is_true());
@@ -65,22 +63,19 @@ pub fn is_our_plugin(key: &str) -> bool {
 
 /// Whether there is an entry of ours in it.
 pub fn is_wired(text: &str) -> bool {
-    tree::parse(text).is_ok_and(|root| {
-        let groups = hooks(&root).flat_map(|event| event.value.elements());
-        let mut handlers = groups.filter_map(|group| group.get("hooks")).flat_map(Node::elements);
-        handlers.any(is_ours)
-    })
+    let any_ours = |root: Node| events(&root).any(|event| handlers(&event.value).any(is_ours));
+    tree::parse(text).is_ok_and(any_ours)
 }
 
 /// The text with a value for a key of the outermost object.
-pub fn set(text: &str, key: &str, value: &serde_json::Value) -> Result<String, Malformed> {
+pub fn set_value(text: &str, key: &str, value: &serde_json::Value) -> Result<String, Malformed> {
     let text = if is_blank(text) { format!("{text}{{}}\n") } else { text.to_owned() };
-    check(&text)?;
+    check_shape(&text)?;
     let root = tree::parse(&text)?;
-    let style = Style::of(&text, &root);
+    let layout = Layout::detect(&text, &root);
     Ok(match root.get(key) {
-        Some(old) => style.replace(&text, old, &value.to_string()),
-        None => style.insert(&text, &root, Some(key), value),
+        Some(old) => layout.replace(&text, old, &value.to_string()),
+        None => layout.insert(&text, &root, Some(key), value),
     })
 }
 
@@ -90,87 +85,90 @@ pub fn is_blank(text: &str) -> bool {
 }
 
 /// The shape that we can work with. `null` is as good as nothing.
-pub fn check(text: &str) -> Result<(), Malformed> {
+pub fn check_shape(text: &str) -> Result<(), Malformed> {
     let root = tree::parse(text)?;
-    let must = |node: &Node, fine: bool, what: &str| {
-        let (line, column) = place(text, node.span.start);
-        if fine { Ok(()) } else { Err(Malformed { line, column, what: what.to_owned() }) }
+    let ensure = |node: &Node, is_fine: bool, what: &str| {
+        let (line, column) = line_and_column(text, node.span.start);
+        if is_fine { Ok(()) } else { Err(Malformed { line, column, what: what.to_owned() }) }
     };
-    must(&root, root.is_object(), "the settings must be a JSON object")?;
+    ensure(&root, root.is_object(), "the settings must be a JSON object")?;
     for member in root.members().iter().filter(|member| member.key == "hooks") {
         let value = &member.value;
-        must(value, value.is_object() || value.is_null(), "`hooks` must be an object")?;
-        for event in value.members().iter().filter(|event| is_wanted(&event.key)) {
+        ensure(value, value.is_object() || value.is_null(), "`hooks` must be an object")?;
+        for event in value.members().iter().filter(|event| Kind::from_wire(&event.key).is_some()) {
             let groups = &event.value;
             let what = format!("`hooks.{}` must be a list", event.key);
-            must(groups, groups.is_array() || groups.is_null(), &what)?;
+            ensure(groups, groups.is_array() || groups.is_null(), &what)?;
         }
     }
     Ok(())
 }
 
-fn is_wanted(event: &str) -> bool {
-    WIRED.iter().any(|wired| wired.kind.wire() == event)
-}
-
 /// The events under `hooks`, under every key of that name.
-fn hooks(root: &Node) -> impl Iterator<Item = &Member> {
+fn events(root: &Node) -> impl Iterator<Item = &Member> {
     let hooks = root.members().iter().filter(|member| member.key == "hooks");
     hooks.flat_map(|member| member.value.members())
 }
 
+/// All handlers of an event.
+fn handlers(groups: &Node) -> impl Iterator<Item = &Node> {
+    groups.elements().iter().filter_map(|group| group.get("hooks")).flat_map(Node::elements)
+}
+
 /// Adds our group for an event, unless there is an entry of ours.
-fn add(text: String, wired: &Wired, program: &str) -> Result<String, Malformed> {
+fn add_group(text: String, row: &EventRow, program: &str) -> Result<String, Malformed> {
     let root = tree::parse(&text)?;
-    let style = Style::of(&text, &root);
-    let (name, group) = (wired.kind.wire(), group(wired, program));
+    let layout = Layout::detect(&text, &root);
+    let (name, group) = (row.wire, wired_group(row, program));
     let Some(hooks) = root.get("hooks") else {
         let empty = serde_json::json!({});
-        let text = style.insert(&text, &root, Some("hooks"), &empty);
-        return add(text, wired, program);
+        let text = layout.insert(&text, &root, Some("hooks"), &empty);
+        return add_group(text, row, program);
     };
     if hooks.is_null() {
-        return add(style.replace(&text, hooks, "{}"), wired, program);
+        return add_group(layout.replace(&text, hooks, "{}"), row, program);
     }
     let list = serde_json::json!([group]);
     Ok(match hooks.get(name) {
-        None => style.insert(&text, hooks, Some(name), &list),
+        None => layout.insert(&text, hooks, Some(name), &list),
         Some(groups) if groups.is_null() => {
-            return add(style.replace(&text, groups, "[]"), wired, program);
+            return add_group(layout.replace(&text, groups, "[]"), row, program);
         }
-        Some(groups) if has_ours(groups) => text,
-        Some(groups) => style.insert(&text, groups, None, &group),
+        Some(groups) if handlers(groups).any(is_ours) => text,
+        Some(groups) => layout.insert(&text, groups, None, &group),
     })
-}
-
-fn has_ours(groups: &Node) -> bool {
-    let mut handlers =
-        groups.elements().iter().filter_map(|group| group.get("hooks")).flat_map(Node::elements);
-    handlers.any(is_ours)
 }
 
 /// What decides whether a handler of ours goes: event, matcher, the handler, and whether no other
 /// one of this event has stayed before it.
-type Goes<'a> = &'a dyn Fn(&str, Option<&str>, &Node, bool) -> bool;
+type IsRemoved<'a> = &'a dyn Fn(&str, Option<&str>, &Node, bool) -> bool;
 
-fn remove_where(mut text: String, goes: Goes, first: Option<&Node>) -> Result<String, Malformed> {
+fn remove_entries(
+    mut text: String,
+    is_removed: IsRemoved,
+    first: Option<&Node>,
+) -> Result<String, Malformed> {
     loop {
         let root = tree::parse(&text)?;
-        match find(&root, goes, first) {
-            Some(found) => text = found.removed_from(&text),
+        match find_removable(&root, is_removed, first) {
+            Some(found) => text = found.remove_from(&text),
             None => return Ok(text),
         }
     }
 }
 
 /// Something to take out of what holds it.
-struct Found<'a> {
+struct Removable<'a> {
     holder: &'a Node,
     at: usize,
 }
 
 /// The next thing to remove: as much as holds nothing but entries that go.
-fn find<'a>(root: &'a Node, goes: Goes, first: Option<&Node>) -> Option<Found<'a>> {
+fn find_removable<'a>(
+    root: &'a Node,
+    is_removed: IsRemoved,
+    first: Option<&Node>,
+) -> Option<Removable<'a>> {
     let before = first.and_then(|first| first.get("hooks"));
     for (h, hooks) in root.members().iter().enumerate().filter(|(_, m)| m.key == "hooks") {
         for (e, event) in hooks.value.members().iter().enumerate() {
@@ -182,19 +180,19 @@ fn find<'a>(root: &'a Node, goes: Goes, first: Option<&Node>) -> Option<Found<'a
                     if !is_ours(handler) {
                         continue;
                     }
-                    if !goes(&event.key, matcher, handler, !stayed) {
+                    if !is_removed(&event.key, matcher, handler, !stayed) {
                         stayed = true;
                         continue;
                     }
                     let alone = |holder: &Node| holder.elements().len() == 1;
                     return Some(if !alone(handlers) {
-                        Found { holder: handlers, at: n }
-                    } else if !alone(&event.value) || has(before, &event.key) {
-                        Found { holder: &event.value, at: g }
+                        Removable { holder: handlers, at: n }
+                    } else if !alone(&event.value) || has_key(before, &event.key) {
+                        Removable { holder: &event.value, at: g }
                     } else if hooks.value.members().len() > 1 || before.is_some() {
-                        Found { holder: &hooks.value, at: e }
+                        Removable { holder: &hooks.value, at: e }
                     } else {
-                        Found { holder: root, at: h }
+                        Removable { holder: root, at: h }
                     });
                 }
             }
@@ -203,14 +201,14 @@ fn find<'a>(root: &'a Node, goes: Goes, first: Option<&Node>) -> Option<Found<'a
     None
 }
 
-fn has(node: Option<&Node>, key: &str) -> bool {
+fn has_key(node: Option<&Node>, key: &str) -> bool {
     node.is_some_and(|node| node.get(key).is_some())
 }
 
-impl Found<'_> {
+impl Removable<'_> {
     /// With the comma before it, or, if it is the first, with the one after it.
-    fn removed_from(&self, text: &str) -> String {
-        let spans = items(self.holder);
+    fn remove_from(&self, text: &str) -> String {
+        let spans = item_spans(self.holder);
         let own = spans.get(self.at).cloned().unwrap_or_default();
         let before = self.at.checked_sub(1).and_then(|before| spans.get(before));
         let after = spans.get(self.at + 1);
@@ -225,7 +223,7 @@ impl Found<'_> {
 }
 
 /// The places of what is in an object or a list.
-pub(super) fn items(holder: &Node) -> Vec<std::ops::Range<usize>> {
+pub(super) fn item_spans(holder: &Node) -> Vec<std::ops::Range<usize>> {
     let members = holder.members().iter().map(|member| member.span.clone());
     members.chain(holder.elements().iter().map(|element| element.span.clone())).collect()
 }
@@ -256,7 +254,7 @@ mod tests {
         let new = wire(old, "hookkeeper").unwrap();
         assert!(!new.contains("/old/") && !new.contains("Notification"));
         assert!(new.contains("\"timeout\": 30, \"mine\": 1"));
-        assert_eq!(new.matches("\"hook\"").count(), WIRED.len());
+        assert_eq!(new.matches("\"hook\"").count(), Kind::COUNT);
         assert_eq!(unwire(&new, None).unwrap(), "{}");
     }
 

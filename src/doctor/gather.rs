@@ -4,32 +4,32 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::facts::{ClientVersion, Facts, Program, Transcripts, VersionAnswer};
+use super::program::{Requirement, SearchRoots, requirements};
+use super::settings::{self, ExaminedSettings, SettingsContent};
 use crate::books::wiring::WiredFile;
-use crate::doctor::facts::{Answer, ClientVersion, Facts, Program, Transcripts};
-use crate::doctor::program::{Place, Sought, sought};
-use crate::doctor::settings::{self, Content, SettingsFile};
+use crate::client::settings::scope::Scope;
 use crate::facts::{client, disk, files, hook_runs};
 use crate::process::child::{self, Input, Run};
 use crate::process::git::Git;
 use crate::process::{Process, is_program};
 use crate::root;
-use crate::store::settings_file::Places;
+use crate::store::settings_file::SettingsPaths;
 use crate::store::survey;
 use crate::store::view::View;
 use crate::validate;
-use crate::wiring::scope::Scope;
 
 /// Nobody's settings are larger.
 const LARGEST_SETTINGS: u64 = 64 << 20;
-const PATIENCE: Duration = Duration::from_secs(5);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub fn facts(process: &Process, root: &Path) -> Facts {
+pub fn gather_facts(process: &Process, root: &Path) -> Facts {
     let home = process.home();
     let client_dir = process.client_dir();
-    let place = Place { root, home: home.as_deref() };
+    let roots = SearchRoots { root, home: home.as_deref() };
     let mut files = settings_files(root, home.as_deref(), client_dir.as_deref());
     for file in &mut files {
-        look_for_programs(process, &place, file);
+        look_for_programs(process, &roots, file);
     }
     let state = survey::survey(root, home.as_deref());
     let host = process.host();
@@ -41,7 +41,7 @@ pub fn facts(process: &Process, root: &Path) -> Facts {
         version: env!("CARGO_PKG_VERSION").into(),
         running: process.program(),
         root: root.to_owned(),
-        programs: programs(process, &place, &files),
+        programs: programs(process, &roots, &files),
         recorded: recorded(root, home.as_deref(), client_dir.as_deref()),
         documents: documents(root, home.as_deref()),
         off: process.env("HOOKKEEPER_OFF").as_deref() == Some("1"),
@@ -62,31 +62,31 @@ fn settings_files(
     root: &Path,
     home: Option<&Path>,
     client_dir: Option<&Path>,
-) -> Vec<SettingsFile> {
-    let mut found: Vec<SettingsFile> = Vec::new();
+) -> Vec<ExaminedSettings> {
+    let mut found: Vec<ExaminedSettings> = Vec::new();
     // In the home directory itself the user's file is the project's too: it is looked at once.
     for scope in [Scope::User, Scope::Project, Scope::Local] {
         let Some(path) = scope.path(root, client_dir) else { continue };
         if found.iter().all(|file| file.path != path) {
             let shown = root::shown(&path, root, home);
-            found.push(SettingsFile { scope, shown, content: read(&path), path });
+            found.push(ExaminedSettings { scope, shown, content: read(&path), path });
         }
     }
     found.sort_by_key(|file| Scope::ALL.iter().position(|scope| *scope == file.scope));
     found
 }
 
-fn read(path: &Path) -> Content {
+fn read(path: &Path) -> SettingsContent {
     match files::head(path, LARGEST_SETTINGS) {
         Some(bytes) => settings::read(&bytes),
         None if path.symlink_metadata().is_err() && path.parent().is_none_or(is_open) => {
-            Content::None
+            SettingsContent::None
         }
-        None if path.is_dir() => Content::Unreadable("it is a directory".into()),
+        None if path.is_dir() => SettingsContent::Unreadable("it is a directory".into()),
         None if !path.exists() && path.is_symlink() => {
-            Content::Unreadable("it is a symlink that leads nowhere".into())
+            SettingsContent::Unreadable("it is a symlink that leads nowhere".into())
         }
-        None => Content::Unreadable("it cannot be read".into()),
+        None => SettingsContent::Unreadable("it cannot be read".into()),
     }
 }
 
@@ -95,29 +95,30 @@ fn is_open(dir: &Path) -> bool {
     !dir.exists() || dir.read_dir().is_ok()
 }
 
-fn look_for_programs(process: &Process, place: &Place, file: &mut SettingsFile) {
-    let Content::Parsed(parsed) = &mut file.content else { return };
+fn look_for_programs(process: &Process, roots: &SearchRoots, file: &mut ExaminedSettings) {
+    let SettingsContent::Parsed(parsed) = &mut file.content else { return };
     for hook in &mut parsed.hooks {
-        let troubles = sought(hook, place).into_iter().filter_map(|sought| match sought {
-            Sought::Program(path) if !path.exists() => {
-                Some(format!("{} does not exist", path.display()))
-            }
-            Sought::Program(path) if !is_program(&path) => {
-                Some(format!("{} is not executable", path.display()))
-            }
-            Sought::Name(name) if process.on_path(&name).is_none() => {
-                Some(format!("`{name}` is not on the PATH here"))
-            }
-            Sought::Script(path) if !path.exists() => {
-                Some(format!("{} does not exist", path.display()))
-            }
-            _ => None,
-        });
+        let troubles =
+            requirements(hook, roots).into_iter().filter_map(|requirement| match requirement {
+                Requirement::Program(path) if !path.exists() => {
+                    Some(format!("{} does not exist", path.display()))
+                }
+                Requirement::Program(path) if !is_program(&path) => {
+                    Some(format!("{} is not executable", path.display()))
+                }
+                Requirement::Name(name) if process.on_path(&name).is_none() => {
+                    Some(format!("`{name}` is not on the PATH here"))
+                }
+                Requirement::Script(path) if !path.exists() => {
+                    Some(format!("{} does not exist", path.display()))
+                }
+                _ => None,
+            });
         hook.trouble = { troubles }.next();
     }
 }
 
-fn programs(process: &Process, place: &Place, files: &[SettingsFile]) -> Vec<Program> {
+fn programs(process: &Process, roots: &SearchRoots, files: &[ExaminedSettings]) -> Vec<Program> {
     let mut found: Vec<Program> = Vec::new();
     let ours = files.iter().flat_map(|file| file.hooks()).filter(|hook| hook.ours);
     for hook in ours {
@@ -125,29 +126,29 @@ fn programs(process: &Process, place: &Place, files: &[SettingsFile]) -> Vec<Pro
         if found.iter().any(|program| program.word == *word) {
             continue;
         }
-        let path = match place.find(word, hook.exec) {
-            Some(Sought::Name(name)) => process.on_path(&name),
-            Some(Sought::Program(path) | Sought::Script(path)) => {
+        let path = match roots.find(word, hook.exec) {
+            Some(Requirement::Name(name)) => process.on_path(&name),
+            Some(Requirement::Program(path) | Requirement::Script(path)) => {
                 Some(path).filter(|path| is_program(path))
             }
             // Only a shell could tell.
             None => continue,
         };
         let answer = match &path {
-            Some(path) => version(path, place.root),
-            None => Answer::NotAsked,
+            Some(path) => ask_version(path, roots.root),
+            None => VersionAnswer::NotAsked,
         };
         found.push(Program { word: word.clone(), path, answer });
     }
     found
 }
 
-/// What a program says to `--version`. One that a project brings along is not started: who checks
+/// What a program answers to `--version`. One that a project brings along is not started: who checks
 /// a project has not said yet that its code may run.
-fn version(program: &Path, root: &Path) -> Answer {
+fn ask_version(program: &Path, root: &Path) -> VersionAnswer {
     let inside = |path: &Path| path.starts_with(root);
     if inside(program) || program.canonicalize().is_ok_and(|real| inside(&real)) {
-        return Answer::NotAsked;
+        return VersionAnswer::NotAsked;
     }
     let run = Run {
         program,
@@ -155,19 +156,23 @@ fn version(program: &Path, root: &Path) -> Answer {
         dir: Some(Path::new("/")),
         env: &[],
         input: Input::Nothing,
-        limit: PATIENCE,
+        limit: VERSION_TIMEOUT,
     };
     match child::run(&run) {
-        Err(error) => Answer::Failed(error.to_string()),
+        Err(error) => VersionAnswer::Failed(error.to_string()),
         Ok(ended) => {
             let text = |bytes: &[u8]| {
                 let text = String::from_utf8_lossy(bytes);
                 text.lines().next().unwrap_or_default().trim().to_owned()
             };
             match ended.code {
-                Some(0) => Answer::Said(text(&ended.stdout)),
-                Some(code) => Answer::Failed(format!("exit code {code}: {}", text(&ended.stderr))),
-                None => Answer::Failed("it was ended by a signal, or after 5 seconds by us".into()),
+                Some(0) => VersionAnswer::Line(text(&ended.stdout)),
+                Some(code) => {
+                    VersionAnswer::Failed(format!("exit code {code}: {}", text(&ended.stderr)))
+                }
+                None => VersionAnswer::Failed(
+                    "it was ended by a signal, or after 5 seconds by us".into(),
+                ),
             }
         }
     }
@@ -175,16 +180,16 @@ fn version(program: &Path, root: &Path) -> Answer {
 
 fn client_version(process: &Process, root: &Path) -> ClientVersion {
     let Some(path) = process.on_path("claude") else { return ClientVersion::NotFound };
-    match version(&path, root) {
-        Answer::Said(said) => ClientVersion::Said(path, said),
-        Answer::Failed(why) => ClientVersion::Failed(path, why),
-        Answer::NotAsked => ClientVersion::Failed(path, "it is part of the project".into()),
+    match ask_version(&path, root) {
+        VersionAnswer::Line(line) => ClientVersion::Line(path, line),
+        VersionAnswer::Failed(why) => ClientVersion::Failed(path, why),
+        VersionAnswer::NotAsked => ClientVersion::Failed(path, "it is part of the project".into()),
     }
 }
 
 fn recorded(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<(Scope, WiredFile)> {
-    let places = Places { root, home, client };
-    let recorded = |scope| places.wired(scope).map(|file| (scope, file));
+    let paths = SettingsPaths { root, home, client };
+    let recorded = |scope| paths.wired_file(scope).map(|file| (scope, file));
     Scope::ALL.into_iter().filter_map(recorded).collect()
 }
 
@@ -198,13 +203,13 @@ fn tracked(root: &Path) -> Vec<String> {
     if !root.ancestors().any(|dir| dir.join(".git").exists()) {
         return Vec::new();
     }
-    let said = Git::in_dir(root).ask(&["ls-files", "-z", "--", ".claude/state"]);
-    let names = said.map(|said| said.out).unwrap_or_default();
+    let listed = Git::in_dir(root).ask(&["ls-files", "-z", "--", ".claude/state"]);
+    let names = listed.map(|listed| listed.out).unwrap_or_default();
     names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn transcripts(root: &Path, client_dir: Option<&Path>) -> Transcripts {
-    let Some(dir) = client_dir.map(|dir| transcripts_of(dir, root)) else {
+    let Some(dir) = client_dir.map(|dir| transcripts_dir(dir, root)) else {
         return Transcripts::default();
     };
     let (files, unreadable) = match hook_runs::transcripts(&dir) {
@@ -220,7 +225,7 @@ fn transcripts(root: &Path, client_dir: Option<&Path>) -> Transcripts {
 }
 
 /// The client names them after the path without symlinks.
-pub fn transcripts_of(client_dir: &Path, root: &Path) -> PathBuf {
+pub fn transcripts_dir(client_dir: &Path, root: &Path) -> PathBuf {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     hook_runs::dir_of(client_dir, &root)
 }

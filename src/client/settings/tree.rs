@@ -103,7 +103,7 @@ pub fn parse(text: &str) -> Result<Node, Malformed> {
 }
 
 /// Line and column (in characters, both from 1) of a byte of a text.
-pub fn place(text: &str, at: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -139,56 +139,61 @@ impl Reader<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Value, Malformed> {
-        self.at += 1;
         let mut members = Vec::new();
-        loop {
-            self.blanks();
-            match self.peek() {
-                Some(b'}') if members.is_empty() => break,
-                Some(b'"') => {}
-                Some(b'}') => return Err(self.wrong("a comma before `}` is not allowed in JSON")),
-                _ => return Err(self.wrong("a key in double quotes must stand here")),
+        self.items('}', |reader| {
+            let start = reader.at;
+            if reader.peek() != Some(b'"') {
+                return Err(reader.wrong("a key in double quotes must stand here"));
             }
-            let start = self.at;
-            let key = self.string()?;
-            self.blanks();
-            if self.peek() != Some(b':') {
-                return Err(self.wrong("`:` must stand here"));
+            let key = reader.string()?;
+            reader.blanks();
+            if reader.peek() != Some(b':') {
+                return Err(reader.wrong("`:` must stand here"));
             }
-            self.at += 1;
-            let value = self.value(depth + 1)?;
-            members.push(Member { span: start..self.at, key, value });
-            self.blanks();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => break,
-                _ => return Err(self.wrong("`,` or `}` must stand here")),
-            }
-        }
-        self.at += 1;
+            reader.at += 1;
+            let value = reader.value(depth + 1)?;
+            members.push(Member { span: start..reader.at, key, value });
+            Ok(())
+        })?;
         Ok(Value::Object(members))
     }
 
     fn array(&mut self, depth: usize) -> Result<Value, Malformed> {
-        self.at += 1;
         let mut elements = Vec::new();
-        loop {
+        self.items(']', |reader| {
+            elements.push(reader.value(depth + 1)?);
+            Ok(())
+        })?;
+        Ok(Value::Array(elements))
+    }
+
+    /// What stands between two brackets, with commas in between.
+    fn items(
+        &mut self,
+        close: char,
+        mut read_item: impl FnMut(&mut Self) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        let closes = |byte: Option<u8>| byte.map(char::from) == Some(close);
+        self.at += 1;
+        self.blanks();
+        while !closes(self.peek()) {
+            read_item(self)?;
             self.blanks();
-            match self.peek() {
-                Some(b']') if elements.is_empty() => break,
-                Some(b']') => return Err(self.wrong("a comma before `]` is not allowed in JSON")),
-                _ => {}
+            if closes(self.peek()) {
+                break;
             }
-            elements.push(self.value(depth + 1)?);
+            if self.peek() != Some(b',') {
+                return Err(self.wrong(&format!("`,` or `{close}` must stand here")));
+            }
+            self.at += 1;
             self.blanks();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b']') => break,
-                _ => return Err(self.wrong("`,` or `]` must stand here")),
+            if closes(self.peek()) {
+                let what = format!("a comma before `{close}` is not allowed in JSON");
+                return Err(self.wrong(&what));
             }
         }
         self.at += 1;
-        Ok(Value::Array(elements))
+        Ok(())
     }
 
     /// Its end is found here; serde_json decodes it, unless half a surrogate pair is in it.
@@ -254,7 +259,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, what: &str) -> Malformed {
-        let (line, column) = place(self.text, self.at);
+        let (line, column) = line_and_column(self.text, self.at);
         Malformed { line, column, what: what.to_owned() }
     }
 }

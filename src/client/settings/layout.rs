@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::edit::items;
+use super::edit::item_spans;
 use super::tree::Node;
 
-pub struct Style {
+pub struct Layout {
     newline: &'static str,
     /// One step of indentation; `None` if all stands on one line.
     unit: Option<String>,
@@ -13,13 +13,13 @@ pub struct Style {
     after_comma: &'static str,
 }
 
-impl Style {
-    pub fn of(text: &str, root: &Node) -> Self {
+impl Layout {
+    pub fn detect(text: &str, root: &Node) -> Self {
         let newline = match text.find('\n') {
             Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
             _ => "\n",
         };
-        let first = items(root).first().map(|span| span.start);
+        let first = item_spans(root).first().map(|span| span.start);
         let unit = match first {
             None => Some("  ".to_owned()),
             Some(first) => indent_before(text, root.span.start, first),
@@ -35,18 +35,10 @@ impl Style {
 
     /// The text with one more item at the end of an object or a list.
     pub fn insert(&self, text: &str, holder: &Node, key: Option<&str>, value: &Value) -> String {
-        let items = items(holder);
-        let laid_out = |indent: Option<&str>| {
-            let value = match indent {
-                Some(indent) => self.pretty(value, indent),
-                None => self.compact(value),
-            };
-            match key {
-                Some(key) => {
-                    format!("{}:{}{value}", Value::from(key), self.colon_gap(indent.is_some()))
-                }
-                None => value,
-            }
+        let items = item_spans(holder);
+        let print = |indent: Option<&str>| match key {
+            Some(key) => self.print_member(key, value, indent),
+            None => self.print(value, indent),
         };
         let (at, new) = match (items.first(), items.last()) {
             (Some(first), Some(last)) => {
@@ -55,16 +47,16 @@ impl Style {
                     Some(indent) => format!("{}{indent}", self.newline),
                     None => self.after_comma.to_owned(),
                 };
-                (last.end..last.end, format!(",{gap}{}", laid_out(indent.as_deref())))
+                (last.end..last.end, format!(",{gap}{}", print(indent.as_deref())))
             }
             _ => {
                 let inside = holder.span.start + 1..holder.span.end - 1;
                 let Some(unit) = &self.unit else {
-                    return splice(text, inside, &laid_out(None));
+                    return splice(text, inside, &print(None));
                 };
                 let outer = indent_of_line(text, holder.span.start);
                 let indent = format!("{outer}{unit}");
-                let item = laid_out(Some(&indent));
+                let item = print(Some(&indent));
                 (inside, format!("{nl}{indent}{item}{nl}{outer}", nl = self.newline))
             }
         };
@@ -76,51 +68,33 @@ impl Style {
         splice(text, old.span.clone(), new)
     }
 
-    fn colon_gap(&self, pretty: bool) -> &'static str {
-        if pretty { " " } else { self.after_colon }
+    fn print_member(&self, key: &str, value: &Value, indent: Option<&str>) -> String {
+        let gap = if indent.is_some() { " " } else { self.after_colon };
+        format!("{}:{gap}{}", Value::from(key), self.print(value, indent))
     }
 
-    fn pretty(&self, value: &Value, indent: &str) -> String {
+    /// A value over several lines, which are indented by so much, or on one line.
+    fn print(&self, value: &Value, indent: Option<&str>) -> String {
         let unit = self.unit.as_deref().unwrap_or("  ");
-        let deeper = format!("{indent}{unit}");
+        let deeper = indent.map(|indent| format!("{indent}{unit}"));
         let items: Vec<String> = match value {
-            Value::Object(fields) => fields
-                .iter()
-                .map(|(key, value)| {
-                    format!("{}: {}", Value::from(key.as_str()), self.pretty(value, &deeper))
-                })
-                .collect(),
-            Value::Array(list) => list.iter().map(|value| self.pretty(value, &deeper)).collect(),
+            Value::Object(fields) => {
+                let deeper = deeper.as_deref();
+                fields.iter().map(|(key, value)| self.print_member(key, value, deeper)).collect()
+            }
+            Value::Array(list) => {
+                list.iter().map(|value| self.print(value, deeper.as_deref())).collect()
+            }
             _ => return value.to_string(),
         };
         let (open, close) = if value.is_object() { ('{', '}') } else { ('[', ']') };
-        if items.is_empty() {
-            return format!("{open}{close}");
-        }
-        let nl = self.newline;
-        let between = format!(",{nl}{deeper}");
-        format!("{open}{nl}{deeper}{}{nl}{indent}{close}", items.join(&between))
-    }
-
-    fn compact(&self, value: &Value) -> String {
-        let comma = format!(",{}", self.after_comma);
-        match value {
-            Value::Object(fields) => {
-                let fields = fields.iter().map(|(key, value)| {
-                    format!(
-                        "{}:{}{}",
-                        Value::from(key.as_str()),
-                        self.after_colon,
-                        self.compact(value)
-                    )
-                });
-                format!("{{{}}}", fields.collect::<Vec<_>>().join(&comma))
+        match (indent, deeper) {
+            (Some(indent), Some(deeper)) if !items.is_empty() => {
+                let nl = self.newline;
+                let items = items.join(&format!(",{nl}{deeper}"));
+                format!("{open}{nl}{deeper}{items}{nl}{indent}{close}")
             }
-            Value::Array(list) => {
-                let items: Vec<String> = list.iter().map(|value| self.compact(value)).collect();
-                format!("[{}]", items.join(&comma))
-            }
-            _ => value.to_string(),
+            _ => format!("{open}{}{close}", items.join(&format!(",{}", self.after_comma))),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! `doctor --timings`: the table of hook runs.
+//! `doctor --timings` for people and for programs: the table of the hook runs that are noted in
+//! the transcripts.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::gather;
-use crate::Outcome;
+use super::{TimingRow, Timings, tabulate};
 use crate::books::{clip, plural};
-use crate::doctor::timings::{Row, Timings, tabulate};
+use crate::doctor::gather::transcripts_dir;
 use crate::facts::hook_runs;
 use crate::process::Process;
 use crate::root::shown;
@@ -16,30 +16,30 @@ use crate::store::view::View;
 /// Weeks of work; more would be history.
 const NEWEST: usize = 200;
 
-pub fn run(process: &Process, root: &Path, as_json: bool) -> Outcome {
+pub fn render(process: &Process, root: &Path, as_json: bool) -> String {
     let home = process.home();
-    let dir = process.client_dir().map(|dir| gather::transcripts_of(&dir, root));
-    let transcripts = transcripts(dir.as_deref(), root, home.as_deref());
+    let dir = process.client_dir().map(|dir| transcripts_dir(&dir, root));
+    let transcripts = newest_transcripts(dir.as_deref(), root, home.as_deref());
     let runs: Vec<_> = transcripts.iter().flat_map(|path| hook_runs::read(path)).collect();
     let table = tabulate(&runs);
     if as_json {
-        return Outcome::said(json(dir.as_deref(), transcripts.len(), &table));
+        return render_json(dir.as_deref(), transcripts.len(), &table);
     }
     let place = match &dir {
         Some(dir) => shown(dir, root, home.as_deref()),
         None => "no directory: there is no home".into(),
     };
     if runs.is_empty() {
-        return Outcome::said(format!(
+        return format!(
             "No hook runs are noted: looked at {} in {place}.",
             plural(transcripts.len(), "transcript")
-        ));
+        );
     }
-    Outcome::said(text(&place, transcripts.len(), &table))
+    render_text(&place, transcripts.len(), &table)
 }
 
 /// The project's, and those of live sessions wherever they are; the newest ones.
-fn transcripts(dir: Option<&Path>, root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+fn newest_transcripts(dir: Option<&Path>, root: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = dir.and_then(|dir| hook_runs::transcripts(dir).ok()).unwrap_or_default();
     let lives = View::open(root, home).ok().flatten().map(|view| view.lives()).unwrap_or_default();
     for transcript in lives.iter().filter_map(|live| live.transcript_path.as_deref()) {
@@ -50,17 +50,17 @@ fn transcripts(dir: Option<&Path>, root: &Path, home: Option<&Path>) -> Vec<Path
     found.into_iter().take(NEWEST).map(|(_, path)| path).collect()
 }
 
-fn text(place: &str, transcripts: usize, table: &Timings) -> String {
+fn render_text(place: &str, transcripts: usize, table: &Timings) -> String {
     let head = ["event", "runs", "p50", "p95", "max", "failed", "timed out", "command"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(table.commands.iter().map(|row| cells(row, true)));
-    let mut out = lines(&rows);
+    let mut out = aligned(&rows);
     let mut rows = vec![
         ["all commands", "runs", "p50", "p95", "max", "failed", "timed out", ""].map(str::to_owned),
     ];
     rows.extend(table.events.iter().map(|row| cells(row, false)));
     out += "\n";
-    out += &lines(&rows);
+    out += &aligned(&rows);
     let span = match &table.span {
         Some((from, to)) => format!(", {} to {}", clip(from, 40), clip(to, 40)),
         None => String::new(),
@@ -72,7 +72,7 @@ fn text(place: &str, transcripts: usize, table: &Timings) -> String {
     )
 }
 
-fn cells(row: &Row, with_command: bool) -> [String; 8] {
+fn cells(row: &TimingRow, with_command: bool) -> [String; 8] {
     let millis = |value: Option<u64>| value.map_or("-".into(), |value| value.to_string());
     let mark = if row.ours { "* " } else { "  " };
     let command = match (&row.command, with_command) {
@@ -92,7 +92,7 @@ fn cells(row: &Row, with_command: bool) -> [String; 8] {
 }
 
 /// Columns as wide as their widest cell; numbers to the right, which a list of texts cannot do.
-fn lines(rows: &[[String; 8]]) -> String {
+fn aligned(rows: &[[String; 8]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -114,8 +114,8 @@ fn lines(rows: &[[String; 8]]) -> String {
     out
 }
 
-fn json(dir: Option<&Path>, transcripts: usize, table: &Timings) -> String {
-    let row = |row: &Row| {
+fn render_json(dir: Option<&Path>, transcripts: usize, table: &Timings) -> String {
+    let row = |row: &TimingRow| {
         let mut value = json!({
             "event": row.event,
             "count": row.count,

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
+use super::Checked;
+use super::finding::Level;
 use crate::books::plural;
-use crate::doctor::Checked;
-use crate::doctor::finding::Level;
 
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";
@@ -12,12 +12,12 @@ const GREEN: &str = "\x1b[32m";
 const BLUE: &str = "\x1b[34m";
 const PLAIN: &str = "\x1b[0m";
 
-pub fn as_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
+pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
     let mut out = String::new();
-    for one in checked {
-        let finding = &one.finding;
+    for item in checked {
+        let finding = &item.finding;
         let (label, paint) = match finding.level {
-            _ if one.fixed => ("fixed", GREEN),
+            _ if item.fixed => ("fixed", GREEN),
             Level::Ok => ("ok", GREEN),
             Level::Note => ("note", BLUE),
             Level::Warning => ("warn", YELLOW),
@@ -25,20 +25,20 @@ pub fn as_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
         };
         let label = format!("{label:<5}");
         let label = if colour { format!("{paint}{label}{PLAIN}") } else { label };
-        out += &format!("{label} {} {}: {}\n", one.check.id, one.check.name, finding.message);
+        out += &format!("{label} {} {}: {}\n", item.check.id, item.check.name, finding.message);
         if !finding.hint.is_empty() {
             out += &format!("      {}\n", finding.hint);
         }
     }
-    let count = |level| checked.iter().filter(|one| one.finding.level == level).count();
+    let count = |level| checked.iter().filter(|item| item.finding.level == level).count();
     let mut counts = format!(
         "{}, {}, {}",
         plural(count(Level::Error), "error"),
         plural(count(Level::Warning), "warning"),
         plural(count(Level::Note), "note")
     );
-    let fixed = checked.iter().filter(|one| one.fixed).count();
-    let fixable = checked.iter().filter(|one| is_fixable(one)).count();
+    let fixed = checked.iter().filter(|item| item.fixed).count();
+    let fixable = checked.iter().filter(|item| is_fixable(item)).count();
     if fixing {
         counts += &format!(", {fixed} fixed");
     } else if fixable > 0 {
@@ -47,26 +47,26 @@ pub fn as_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
     out + &counts
 }
 
-fn is_fixable(one: &Checked) -> bool {
-    one.finding.fix.is_some()
+fn is_fixable(item: &Checked) -> bool {
+    item.finding.fix.is_some()
 }
 
-pub fn as_json(checked: &[Checked]) -> String {
+pub fn render_json(checked: &[Checked]) -> String {
     let checks: Vec<_> = checked
         .iter()
-        .map(|one| {
+        .map(|item| {
             json!({
-                "id": one.check.id,
-                "name": one.check.name,
-                "level": one.finding.level.name(),
-                "message": one.finding.message,
-                "hint": one.finding.hint,
-                "fixable": is_fixable(one),
-                "fixed": one.fixed,
+                "id": item.check.id,
+                "name": item.check.name,
+                "level": item.finding.level.name(),
+                "message": item.finding.message,
+                "hint": item.finding.hint,
+                "fixable": is_fixable(item),
+                "fixed": item.fixed,
             })
         })
         .collect();
-    let count = |level| checked.iter().filter(|one| one.finding.level == level).count();
+    let count = |level| checked.iter().filter(|item| item.finding.level == level).count();
     let report = json!({
         "checks": checks,
         "errors": count(Level::Error),

@@ -6,7 +6,9 @@
 
 pub mod edit;
 pub mod handler;
+mod layout;
+pub mod matcher;
 pub mod scope;
-mod style;
-pub mod table;
 pub mod tree;
+#[cfg(test)]
+mod wiring_files;

@@ -1,85 +1,13 @@
 //! Payload bytes to an [`Event`]. Unknown fields and events are normal, wrong types in optional
 //! fields are absent fields; only the ids that everything hangs on are required.
 
+mod table;
+
+pub use table::{EventRow, Kind, Output};
+
 use crate::json::{self, Object};
 
-/// The events that we keep books about. `PostToolBatch` and the rest are nobody's business here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    SessionStart,
-    SessionEnd,
-    SubagentStart,
-    SubagentStop,
-    UserPromptSubmit,
-    UserPromptExpansion,
-    PreToolUse,
-    PostToolUse,
-    PostToolUseFailure,
-    PreCompact,
-    PostCompact,
-    Stop,
-    StopFailure,
-}
-
-impl Kind {
-    pub const ALL: [Self; 13] = [
-        Self::SessionStart,
-        Self::SessionEnd,
-        Self::SubagentStart,
-        Self::SubagentStop,
-        Self::UserPromptSubmit,
-        Self::UserPromptExpansion,
-        Self::PreToolUse,
-        Self::PostToolUse,
-        Self::PostToolUseFailure,
-        Self::PreCompact,
-        Self::PostCompact,
-        Self::Stop,
-        Self::StopFailure,
-    ];
-
-    /// The name on the wire: `SubagentStop`.
-    pub fn wire(self) -> &'static str {
-        match self {
-            Self::SessionStart => "SessionStart",
-            Self::SessionEnd => "SessionEnd",
-            Self::SubagentStart => "SubagentStart",
-            Self::SubagentStop => "SubagentStop",
-            Self::UserPromptSubmit => "UserPromptSubmit",
-            Self::UserPromptExpansion => "UserPromptExpansion",
-            Self::PreToolUse => "PreToolUse",
-            Self::PostToolUse => "PostToolUse",
-            Self::PostToolUseFailure => "PostToolUseFailure",
-            Self::PreCompact => "PreCompact",
-            Self::PostCompact => "PostCompact",
-            Self::Stop => "Stop",
-            Self::StopFailure => "StopFailure",
-        }
-    }
-
-    pub fn from_wire(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.wire() == name)
-    }
-
-    /// From `SubagentStop` or `subagent-stop`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.wire() == name || kind.command() == name)
-    }
-
-    /// The name as a command and as argv\[0\]: `subagent-stop`.
-    pub fn command(self) -> String {
-        let mut command = String::with_capacity(24);
-        for letter in self.wire().chars() {
-            if letter.is_ascii_uppercase() && !command.is_empty() {
-                command.push('-');
-            }
-            command.push(letter.to_ascii_lowercase());
-        }
-        command
-    }
-}
-
-/// One thing that is running behind the conversation, as Stop and SubagentStop list it.
+/// A task that is running behind the conversation, as Stop and SubagentStop list it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackgroundTask {
     pub id: String,
@@ -173,27 +101,14 @@ pub fn parse(bytes: &[u8], expected: Option<Kind>) -> Result<Parsed<'_>, String>
     };
     let id = |key: &str| fields.word(key).ok_or_else(|| format!("the payload has no {key}"));
     let session_id = id("session_id")?;
-    let agent_id = match kind {
-        Kind::SubagentStart | Kind::SubagentStop => Some(id("agent_id")?),
-        _ => fields.word("agent_id"),
-    };
+    let agent_id =
+        if kind.row().needs_agent_id { Some(id("agent_id")?) } else { fields.word("agent_id") };
     Ok(Parsed::Event(Box::new(Event { kind, session_id, agent_id, fields })))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_match() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::from_wire(kind.wire()), Some(kind));
-            assert_eq!(Kind::from_name(&kind.command()), Some(kind));
-            assert_eq!(Kind::from_name(kind.wire()), Some(kind));
-        }
-        assert_eq!(Kind::PostToolUseFailure.command(), "post-tool-use-failure");
-        assert_eq!(Kind::from_name("status"), None);
-    }
 
     #[test]
     fn what_is_required() {

@@ -1,0 +1,56 @@
+//! Generates the files that wire us from the table of events, and compares them with what is
+//! there: `settings.example.json` for people, `hooks/hooks.json` for the plugin.
+
+use std::path::Path;
+
+use crate::event::{EventRow, Kind};
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test that compares files, and may rewrite them")]
+fn wiring_files_are_what_the_table_of_events_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let update = std::env::var_os("UPDATE_WIRING").is_some();
+    for (name, expected) in
+        [("settings.example.json", example()), ("hooks/hooks.json", plugin_hooks())]
+    {
+        let path = root.join(name);
+        if update {
+            std::fs::write(&path, &expected).unwrap();
+        }
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap_or_default(),
+            expected,
+            "{name} is not what the table of events says: UPDATE_WIRING=1 cargo test --lib wiring_files rewrites it"
+        );
+    }
+}
+
+fn example() -> String {
+    format!("{{\n{}\n}}\n", hooks("hookkeeper", |_| "hook"))
+}
+
+fn plugin_hooks() -> String {
+    let launcher = "${CLAUDE_PLUGIN_ROOT}/hooks/hookkeeper.sh";
+    let description = "HookKeeper keeps the books: agents, sessions, errors, compaction";
+    let hooks = hooks(launcher, |row| row.wire);
+    format!("{{\n  \"description\": \"{description}\",\n{hooks}\n}}\n")
+}
+
+fn hooks(program: &str, argument: fn(&EventRow) -> &str) -> String {
+    let events = Kind::ALL.map(|kind| {
+        let row = kind.row();
+        let handler = format!(
+            r#""hooks": [{{ "type": "command", "command": "{program}", "args": ["{}"], "timeout": {} }}]"#,
+            argument(row),
+            row.timeout
+        );
+        let group = match row.matcher {
+            None => format!("{{ {handler} }}"),
+            Some(matcher) => {
+                format!("{{\n        \"matcher\": \"{matcher}\",\n        {handler}\n      }}")
+            }
+        };
+        format!("    \"{}\": [\n      {group}\n    ]", row.wire)
+    });
+    format!("  \"hooks\": {{\n{}\n  }}", events.join(",\n"))
+}
