@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::books::clip;
-use crate::books::live::Client;
+use crate::facts::client::Client;
 use crate::books::metrics::Cost;
-use crate::books::saved::{Plan as PlanFile, Todo};
 use crate::books::settings::Settings;
+use crate::books::{clip, relative};
 use crate::facts::execution::Unfinished;
 use crate::facts::git::Git;
+use crate::facts::plans::PlanFile;
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::SideFile;
+use crate::facts::todos::Todo;
 use crate::facts::transcript::{AgentWork, InContext};
 use crate::time::{self, Time};
 
@@ -44,7 +45,7 @@ impl Context<'_> {
 
     /// A path as the project sees it.
     pub fn relative(&self, path: &str) -> String {
-        crate::facts::target::relative(path, &self.root).to_owned()
+        relative(path, &self.root).to_owned()
     }
 }
 

@@ -19,13 +19,23 @@ use crate::books::metrics::{self, Metrics};
 use crate::books::notices::Notices;
 use crate::books::queue::{LoopStateText, Queue};
 use crate::books::result::{AgentResult, ArchivedResult};
-use crate::books::settings::{self, Settings};
+use crate::books::settings::Settings;
 use crate::books::synthesis::{ParkedSynthesis, Synthesis};
 use crate::books::watched::Watched;
 use crate::books::wiring;
 use crate::execute::document as execution;
 use crate::state::{Doc, Document, Row};
 use crate::store::{log, spool};
+
+/// Our own settings, which people write.
+const SETTINGS: Row = Row {
+    name: "settings",
+    path: "hookkeeper.json",
+    schema: "settings",
+    title: "HookKeeper settings",
+    about: "what a project may set",
+    ..Row::SHARED
+};
 
 /// A row, and how a hook reads what is in such a file.
 #[derive(Clone, Copy)]
@@ -62,7 +72,7 @@ pub fn all() -> Vec<Declared> {
     add::<Executions>(&mut all);
     add::<Notices>(&mut all);
     add::<Cleared>(&mut all);
-    add_file(&mut all, &settings::ROW, |_, bytes| Settings::read(bytes).1.map_or(Ok(()), Err));
+    add_file(&mut all, &SETTINGS, |_, bytes| Settings::read(bytes).1.map_or(Ok(()), Err));
     add_file(&mut all, &log::ROW, |_, _| Ok(()));
     add_file(&mut all, &wiring::ROW, parses_as::<wiring::Wiring>);
     add_file(&mut all, &spool::ROW, parses_as::<spool::Entry>);

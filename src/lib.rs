@@ -27,6 +27,7 @@ pub mod hooks;
 pub mod id;
 pub mod json;
 pub mod loops;
+mod outcome;
 pub mod plan;
 pub mod process;
 pub mod reply;
@@ -39,34 +40,8 @@ mod trace;
 pub mod validate;
 
 use applet::Applet;
-use error::Error;
+pub use outcome::Outcome;
 use process::Process;
-
-/// What the process does at its end.
-#[derive(Debug, Default, PartialEq)]
-pub struct Outcome {
-    pub stdout: Option<String>,
-    /// Without the program's name; one line on the hook path.
-    pub stderr: Option<String>,
-    /// Never 2 on the hook path: Claude Code reads 2 as "block".
-    pub code: u8,
-}
-
-impl Outcome {
-    fn quiet() -> Self {
-        Self::default()
-    }
-
-    /// What a command prints when it could do its work.
-    fn said(text: impl Into<String>) -> Self {
-        Self { stdout: Some(text.into()), stderr: None, code: 0 }
-    }
-
-    /// One line, whatever names and paths are in it.
-    fn failed(error: &Error) -> Self {
-        Self { stdout: None, stderr: Some(books::clip(&error.to_string(), 600)), code: 1 }
-    }
-}
 
 pub fn run(process: &Process) -> Outcome {
     match applet::find(process.args()) {

@@ -10,8 +10,8 @@ pub enum Change {
     Remove(Doc),
     /// Add to the end of a document; what is there stays as it is.
     Append(Doc, String),
-    /// Add lines to the metrics archive.
-    Archive(Vec<String>),
+    /// Add lines to a document that has one entry on each line.
+    AddLines(Doc, Vec<String>),
     /// Move the results of a closed session that goes on back to where they were.
     RestoreResults {
         session_id: String,

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 
-use crate::books::live::Client;
+use crate::facts::client::Client;
 use crate::facts::client;
 use crate::time;
 

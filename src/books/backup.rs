@@ -8,7 +8,7 @@ use crate::id::sha256_hex;
 use crate::json::Object;
 #[cfg(test)]
 use crate::schema::fields;
-use crate::state::{Doc, Document, Row, document};
+use crate::state::{Doc, Document, Row, State, document};
 
 /// Backups of all sessions together.
 pub const IN_ALL: usize = 30;
@@ -123,6 +123,16 @@ impl Document for BackupOwner {
     fn to_bytes(&self) -> Vec<u8> {
         Vec::new()
     }
+}
+
+/// All backups, oldest first, with their owners.
+pub fn kept_backups(state: &State) -> Vec<Kept> {
+    let docs = Backup::ROWS.first().map(|row| state.list(row)).unwrap_or_default();
+    let kept = docs.iter().filter_map(|doc| {
+        let session_id = state.read_doc::<BackupOwner>(doc.clone()).value?.0.clone();
+        Some(Kept { file: doc.place().1, session_id })
+    });
+    kept.collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
-use super::saved::{Execution, Handoff, Plan, Workflow};
+use super::saved::{Execution, Handoff};
+use super::workflow::Workflow;
+use crate::facts::plans::PlanFile;
 use crate::id::BranchKey;
 #[cfg(test)]
 use crate::schema::fields;
@@ -26,7 +28,7 @@ pub struct BranchState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Plan>,
+    pub plan: Option<PlanFile>,
     #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
     pub the_loop: Option<BranchLoop>,
     #[serde(skip_serializing_if = "Option::is_none")]

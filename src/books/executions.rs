@@ -9,6 +9,7 @@ use super::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
 use crate::state::{Row, document};
+use crate::store::view::View;
 
 pub const VERSION: u64 = 1;
 const KEPT: usize = 10;
@@ -139,5 +140,12 @@ mod tests {
         assert!(known.see("new", "a", "s"));
         assert!(!known.agents.contains_key("t5") && known.agents.contains_key("t7"));
         assert_eq!(known.agents.len(), AGENTS);
+    }
+}
+
+impl View {
+    /// The executions of the project, the one that was begun last comes last.
+    pub fn executions(&self) -> Vec<Known> {
+        self.get::<Executions>().unwrap_or_default().executions
     }
 }

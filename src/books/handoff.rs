@@ -8,9 +8,10 @@ use super::clip;
 use super::errors::Record;
 use super::live::Live;
 use super::queue::Queue;
-use super::saved::{Plan, Todo};
 use super::synthesis::Synthesis;
 use super::tracked::Tracked;
+use crate::facts::plans::PlanFile;
+use crate::facts::todos::Todo;
 use crate::time::{self, Time};
 use sections::{blockers, done, files, findings, item_line, open, session, title};
 
@@ -43,7 +44,7 @@ pub struct Standing {
     pub state: BranchState,
     pub session: Option<String>,
     pub live: Option<Live>,
-    pub plan: Option<Plan>,
+    pub plan: Option<PlanFile>,
     pub todos: Vec<Todo>,
     /// The branch's agents, the stuck ones marked.
     pub agents: Vec<Tracked>,

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Call};
 use super::errors::Tally;
-use super::saved::Workflow;
+use super::workflow::Workflow;
 use super::{Extra, clip, is_zero, keep_newest};
+pub use crate::facts::client::Client;
 #[cfg(test)]
 use crate::schema::fields;
 use crate::state::{Doc, Row, document};
@@ -103,27 +104,6 @@ pub struct Live {
     pub loop_verdict: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
-}
-
-/// The client process behind a session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Client {
-    #[cfg_attr(test, schemars(extend("maximum" = u32::MAX)))]
-    pub pid: u32,
-    /// The process's start time in the kernel's own ticks: a pid alone is used again.
-    pub started: Option<u64>,
-    pub host: String,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl Client {
-    /// The same process, whatever else is noted about it.
-    pub fn is(&self, other: &Self) -> bool {
-        (self.pid, self.started, &self.host) == (other.pid, other.started, &other.host)
-    }
 }
 
 /// What cannot be seen any more in a session that goes on, because it was cleared at its end.

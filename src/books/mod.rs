@@ -26,6 +26,7 @@ pub mod synthesis;
 pub mod tracked;
 pub mod watched;
 pub mod wiring;
+pub mod workflow;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -83,4 +84,9 @@ pub fn clip_block(text: &str, most: usize) -> String {
 /// `1 agent`, `2 agents`.
 pub fn plural(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A path below the project's root as the project sees it.
+pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
+    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }

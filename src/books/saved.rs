@@ -4,64 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::branch::BranchState;
+use super::workflow::{IDLE, Workflow};
 use super::{Extra, clip};
+use crate::facts::plans::PlanFile;
 use crate::facts::secrets::Redactor;
+use crate::facts::todos::Todo;
 
-pub const EXECUTING: &str = "executing";
-pub const IDLE: &str = "idle";
-pub const COMPLETED: &str = "completed";
-const LONGEST_ARGUMENTS: usize = 300;
 const LONGEST_TODO: usize = 300;
 const TODOS: usize = 100;
-
-/// The last slash command of a session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Workflow {
-    /// `executing` until a person types something else, then `idle`.
-    pub phase: Option<String>,
-    /// Its name, without the slash.
-    pub active: Option<String>,
-    pub args: Option<String>,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl Workflow {
-    pub fn of(command: &str, args: &str, redact: &Redactor) -> Self {
-        Self {
-            phase: Some(EXECUTING.into()),
-            active: Some(command.to_owned()),
-            args: Some(clip(&redact.text(args), LONGEST_ARGUMENTS)),
-            extra: Extra::new(),
-        }
-    }
-
-    /// The command and its arguments, if there is one.
-    pub fn spelled(&self) -> Option<String> {
-        let name = self.active.as_deref().filter(|name| !name.is_empty())?;
-        let args = self.args.as_deref().unwrap_or_default();
-        Some(format!("/{} {args}", name.trim_start_matches('/')).trim_end().to_owned())
-    }
-
-    pub fn is_executing(&self) -> bool {
-        self.phase.as_deref().is_some_and(|phase| phase != IDLE)
-    }
-}
-
-/// The plan of a branch, and how it begins.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Plan {
-    pub exists: bool,
-    /// From the project.
-    pub file: Option<String>,
-    pub preview: Option<String>,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
 
 /// What a session has set out to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,26 +24,6 @@ pub struct Execution {
     pub completed_count: u64,
     #[serde(flatten)]
     pub extra: Extra,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["content", "status"])))]
-pub struct Todo {
-    pub content: String,
-    /// `pending`, `in_progress`, `completed`.
-    pub status: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub active_form: Option<String>,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl Todo {
-    pub fn is_done(&self) -> bool {
-        self.status == COMPLETED
-    }
 }
 
 impl Execution {
@@ -133,7 +63,7 @@ impl BranchState {
         &mut self,
         session_id: &str,
         workflow: Option<&Workflow>,
-        plan: Option<Plan>,
+        plan: Option<PlanFile>,
         todos: &[Todo],
         redact: &Redactor,
     ) {
@@ -151,7 +81,7 @@ impl BranchState {
         let now = workflow.cloned().or(saved).unwrap_or_else(idle);
         self.workflow = Some(Workflow { extra: before.extra, ..now });
         let before = self.plan.take().unwrap_or_default();
-        self.plan = Some(Plan { extra: before.extra, ..plan.unwrap_or_default() });
+        self.plan = Some(PlanFile { extra: before.extra, ..plan.unwrap_or_default() });
         self.execution.get_or_insert_default().set(todos, redact);
     }
 

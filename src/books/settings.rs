@@ -3,17 +3,6 @@
 
 use serde_json::Value;
 
-use crate::state::Row;
-
-pub const ROW: Row = Row {
-    name: "settings",
-    path: "hookkeeper.json",
-    schema: "settings",
-    title: "HookKeeper settings",
-    about: "what a project may set",
-    ..Row::SHARED
-};
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Nothing is synced.

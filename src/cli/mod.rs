@@ -15,6 +15,7 @@ mod doctor;
 mod errors;
 mod install;
 mod iterative;
+mod purge;
 mod record;
 mod replay;
 mod reset;

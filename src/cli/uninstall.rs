@@ -5,11 +5,12 @@ use anyhow::{Context as _, bail};
 
 use super::Project;
 use super::install::{open_settings, preview};
+use super::purge::{purge_client, purge_project};
 use super::settings::{SettingsTarget, decode, read_scope, with_paths};
 use crate::Outcome;
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
-use crate::store::home;
+use crate::store::home::SETTINGS;
 use crate::store::settings_file::{Original, SettingsPaths};
 
 #[derive(clap::Args)]
@@ -139,7 +140,7 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
     let root = project.root()?;
     let (home, client) = (project.process.home(), project.process.client_dir());
     let mut gone =
-        ["state", "branches", home::SETTINGS].map(|name| root.join(".claude").join(name)).to_vec();
+        ["state", "branches", SETTINGS].map(|name| root.join(".claude").join(name)).to_vec();
     if scope == Scope::User {
         gone.extend(client.as_ref().map(|client| client.join("hookkeeper")));
     }
@@ -151,9 +152,9 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
         )]);
     }
     if !dry {
-        home::purge(&root, home.as_deref())?;
+        purge_project(&root, home.as_deref())?;
         if let (Scope::User, Some(client)) = (scope, client) {
-            home::purge_client(&client)?;
+            purge_client(&client)?;
         }
     }
     let done = if dry { "would be deleted" } else { "deleted" };

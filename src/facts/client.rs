@@ -3,11 +3,33 @@
 use std::path::Path;
 
 use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
 
-use crate::books::live::Client;
+use crate::books::Extra;
 use crate::facts::files;
 
 const MOST_ANCESTORS: usize = 64;
+
+/// The client process behind a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Client {
+    #[cfg_attr(test, schemars(extend("maximum" = u32::MAX)))]
+    pub pid: u32,
+    /// The process's start time in the kernel's own ticks: a pid alone is used again.
+    pub started: Option<u64>,
+    pub host: String,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Client {
+    /// The same process, whatever else is noted about it.
+    pub fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started, &self.host) == (other.pid, other.started, &other.host)
+    }
+}
 
 /// When a process was started, in the kernel's clock ticks since boot. Field 22 of
 /// `/proc/PID/stat`; the second field is a name in parentheses that may hold anything.

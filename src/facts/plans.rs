@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::books::clip_block;
-use crate::books::saved::Plan;
+use serde::{Deserialize, Serialize};
+
+use crate::books::Extra;
 use crate::facts::files;
 use crate::facts::secrets::Redactor;
 
@@ -15,8 +17,22 @@ const HEAD: u64 = 64 << 10;
 /// A folder with more files than this is no folder of plans.
 const FILES: usize = 2000;
 
+/// The plan of a branch, and how it begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Plan"))]
+pub struct PlanFile {
+    pub exists: bool,
+    /// From the project.
+    pub file: Option<String>,
+    pub preview: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
 /// The plan of a branch by its folder's name, else the newest one; and how it begins.
-pub fn find(root: &Path, branch: &str, redact: &Redactor) -> Option<Plan> {
+pub fn find(root: &Path, branch: &str, redact: &Redactor) -> Option<PlanFile> {
     let folder = root.join(FOLDER);
     if !std::fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) {
         return None;
@@ -25,7 +41,12 @@ pub fn find(root: &Path, branch: &str, redact: &Redactor) -> Option<Plan> {
     let name = own.into_iter().find(|name| is_plain(&folder.join(name)));
     let name = name.or_else(|| newest(&folder))?;
     let preview = files::head(&folder.join(&name), HEAD).map(|head| preview(&head, redact));
-    Some(Plan { exists: true, file: Some(format!("{FOLDER}/{name}")), preview, ..Plan::default() })
+    Some(PlanFile {
+        exists: true,
+        file: Some(format!("{FOLDER}/{name}")),
+        preview,
+        ..PlanFile::default()
+    })
 }
 
 /// A file of its own: a link could lead to what is not the project's.

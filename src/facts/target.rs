@@ -1,6 +1,7 @@
 //! What a tool call was aimed at. Two calls with the same tool and target are tries of the same
 //! thing; the text is stored, so it is redacted and short.
 
+use crate::books::relative;
 use crate::books::{Extra, clip};
 use crate::facts::command;
 use crate::facts::secrets::Redactor;
@@ -42,11 +43,6 @@ pub fn context(input: &Object, root: &str, redact: &Redactor) -> Extra {
         put("operation", input.word("prompt"));
     }
     context
-}
-
-/// A path below the project's root as the project sees it.
-pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
-    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 
 fn host_and_path(url: &str) -> String {

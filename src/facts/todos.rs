@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::transcript::{Kind, has, kind};
-use crate::books::saved::Todo;
+use serde::{Deserialize, Serialize};
+
+use crate::books::Extra;
 use crate::facts::{files, tail};
 use crate::json::Object;
 
@@ -15,6 +17,29 @@ const REACH: usize = 64 << 20;
 /// The answer to such a call is short; longer lines hold files.
 const LONGEST_ANSWER: usize = 4 << 10;
 const PENDING: &str = "pending";
+
+pub const COMPLETED: &str = "completed";
+
+/// One thing that a session has set out to do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["content", "status"])))]
+pub struct Todo {
+    pub content: String,
+    /// `pending`, `in_progress`, `completed`.
+    pub status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Todo {
+    pub fn is_done(&self) -> bool {
+        self.status == COMPLETED
+    }
+}
 
 pub fn read(transcript: &Path) -> Vec<Todo> {
     let Some(file) = files::open(transcript) else { return Vec::new() };

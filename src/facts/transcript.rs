@@ -11,7 +11,7 @@ use std::path::Path;
 use memchr::memmem;
 
 use crate::books::metrics::{Cost, Tokens};
-use crate::books::saved::Todo;
+use crate::facts::todos::Todo;
 use crate::facts::{files, tail, todos};
 use crate::json::Object;
 use calls::{Calls, FILES};

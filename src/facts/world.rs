@@ -4,16 +4,17 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::books::live::Client;
+use crate::facts::client::Client;
 use crate::books::metrics::Cost;
-use crate::books::saved::{Plan as PlanFile, Todo};
 use crate::context::Facts;
 use crate::facts::execution::{self, Unfinished};
 use crate::facts::git::{self, Git};
+use crate::facts::plans::{self, PlanFile};
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::{self, SideFile};
+use crate::facts::todos::{self, Todo};
 use crate::facts::transcript::{self, AgentWork, InContext};
-use crate::facts::{client, files, plans, todos};
+use crate::facts::{client, files};
 use crate::process::Process;
 use crate::time::Time;
 

@@ -5,11 +5,14 @@ use std::path::Path;
 
 use crate::books::branch::BranchState;
 use crate::books::live::Live;
-use crate::books::saved::{Execution, Plan, Todo, Workflow};
+use crate::books::saved::Execution;
 use crate::books::tracked::Tracked;
+use crate::books::workflow::Workflow;
 use crate::books::{clip, plural};
 use crate::context::Context;
 use crate::event::Event;
+use crate::facts::plans::PlanFile;
+use crate::facts::todos::Todo;
 use crate::state::{Document, State};
 use crate::store::branches::handoff_folder;
 use crate::time;
@@ -182,7 +185,7 @@ fn fitting(
 }
 
 /// For the summariser: what is about to be saved.
-pub fn for_summary(live: &Live, plan: Option<&Plan>, todos: &[Todo]) -> Vec<String> {
+pub fn for_summary(live: &Live, plan: Option<&PlanFile>, todos: &[Todo]) -> Vec<String> {
     let mut lines = Vec::new();
     let workflow = live.workflow.as_ref().filter(|workflow| workflow.is_executing());
     let workflow = workflow.and_then(Workflow::spelled);
@@ -212,7 +215,7 @@ fn workflow(workflow: &Workflow) -> Option<String> {
     Some(format!("  - workflow: {command} ({phase})"))
 }
 
-fn plan(plan: &Plan, whole: bool) -> Vec<String> {
+fn plan(plan: &PlanFile, whole: bool) -> Vec<String> {
     let file = plan.file.as_deref().unwrap_or("of an unknown name");
     let preview = plan.preview.as_deref().unwrap_or_default();
     if !whole || preview.trim().is_empty() {

@@ -46,7 +46,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         news.push(format!("recovered: {target}"));
     }
     let mut witness = Witness::new(state, context);
-    session_record::mark_agent_seen(event, &mut live, &mut witness, context);
+    witness.mark_seen(event, &mut live);
     if let Some(id) = event.agent_id.as_deref()
         && let Some(agent) = live.agent_mut(id).filter(|agent| agent.task.is_none())
     {

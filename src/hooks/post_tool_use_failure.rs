@@ -30,7 +30,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     drive::at_work(event, &mut live);
     let note = session_record::take_nudge(event, &mut live, context);
     let mut witness = Witness::new(state, context);
-    session_record::mark_agent_seen(event, &mut live, &mut witness, context);
+    witness.mark_seen(event, &mut live);
     let mut plan = record(failure(event, context), live, state, context);
     witness.put(&mut plan);
     if let Some(note) = note {

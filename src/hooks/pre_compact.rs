@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use crate::books::Extra;
 use crate::books::active::Active;
 use crate::books::autonomous::Autonomous;
-use crate::books::backup::{Backup, BackupOwner, Kept, Preserved, too_many};
+use crate::books::backup::{Backup, Kept, Preserved, kept_backups, too_many};
 use crate::books::branch::BranchState;
 use crate::books::current::Current;
 use crate::books::live::{LastBackup, Live};
 use crate::books::queue::{LoopStateText, Queue};
-use crate::books::saved::{Plan as PlanFile, Todo};
 use crate::context::Context;
 use crate::event::Event;
+use crate::facts::plans::PlanFile;
+use crate::facts::todos::Todo;
 use crate::facts::transcript::InContext;
 use crate::plan::{Change, Plan};
 use crate::state::{Document, State};
@@ -80,16 +81,6 @@ impl Standing {
             here.and_then(|here| context.facts.plan_file(root, here.key.as_str(), &context.redact));
         Self { in_context, plan, todos }
     }
-}
-
-/// All backups, oldest first, with their owners.
-fn kept_backups(state: &State) -> Vec<Kept> {
-    let docs = Backup::ROWS.first().map(|row| state.list(row)).unwrap_or_default();
-    let owners = docs.iter().filter_map(|doc| {
-        let session_id = state.read_doc::<BackupOwner>(doc.clone()).value?.0.clone();
-        Some(Kept { file: doc.place().1, session_id })
-    });
-    owners.collect()
 }
 
 /// The state of the branch that is checked out, with where the session stands. It is not dated:

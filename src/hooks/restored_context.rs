@@ -10,12 +10,13 @@ use crate::books::errors::{ESCALATED, Errors, PENDING};
 use crate::books::executions::Executions;
 use crate::books::live::Live;
 use crate::books::queue::Queue;
-use crate::books::saved::{Plan, Todo};
 use crate::books::tracked::Tracked;
 use crate::books::{clip, plural};
 use crate::context::Context;
 use crate::event::Event;
 use crate::facts::execution::Unfinished;
+use crate::facts::plans::PlanFile;
+use crate::facts::todos::Todo;
 use crate::state::{Document, State};
 use crate::time;
 
@@ -80,7 +81,7 @@ pub fn at_start(
 pub fn for_summary(
     event: &Event,
     live: &Live,
-    plan: Option<&Plan>,
+    plan: Option<&PlanFile>,
     todos: &[Todo],
     state: &State,
     context: &Context,

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::books::errors::Errors;
 use crate::books::live::Live;
-use crate::books::metrics::{Cost, Entry, Metrics};
+use crate::books::metrics::{self, Cost, Entry, Metrics};
 use crate::books::queue::Queue;
 use crate::books::result::{AgentResult, LOST};
 use crate::context::Context;
 use crate::plan::{Change, Plan};
-use crate::state::State;
+use crate::state::{Doc, State};
 use crate::time::Time;
 
 use super::witness::Witness;
@@ -79,7 +79,7 @@ impl<'a> Closing<'a> {
 
     pub fn put(self, plan: &mut Plan) {
         if !self.too_old.is_empty() {
-            plan.changes.push(Change::Archive(self.too_old));
+            plan.changes.push(Change::AddLines(Doc::new(&metrics::ARCHIVE, ""), self.too_old));
         }
         if let Some(metrics) = &self.metrics {
             plan.put(&self.state.read::<Metrics>(&()), metrics);

@@ -11,9 +11,8 @@ use crate::context::Context;
 use crate::event::{Event, Kind};
 use crate::plan::{Change, Plan};
 use crate::state::State;
+use crate::store::view::View;
 use crate::time;
-
-use super::witness::{self, Witness};
 
 /// `last_seen` may be this old.
 pub const LAST_SEEN_SECONDS: u64 = 60;
@@ -72,18 +71,6 @@ pub fn mark_seen(live: &mut Live, context: &Context) {
     live.worked = true;
     if time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
         live.last_seen = context.spelled();
-    }
-}
-
-/// The agent that this event comes from is alive, too.
-pub fn mark_agent_seen(event: &Event, live: &mut Live, witness: &mut Witness, context: &Context) {
-    let agent = event.agent_id.as_deref().and_then(|id| live.agent_mut(id));
-    let Some(agent) = agent else { return };
-    if witness::was_silent(agent, context) {
-        witness.mark_alive(agent);
-    }
-    if time::age(&agent.last_seen, context.now) >= LAST_SEEN_SECONDS {
-        agent.last_seen = context.spelled();
     }
 }
 
@@ -165,5 +152,14 @@ pub fn put_copies<'a>(
             plan.changes.push(Change::Put(read.write_bytes(to_bytes(&current))));
         }
         None => plan.remove(&read),
+    }
+}
+
+impl View {
+    /// Live sessions, the one that started first first.
+    pub fn lives(&self) -> Vec<Live> {
+        let mut lives: Vec<Live> = self.state().all::<Live>().cloned().collect();
+        lives.sort_by(|a, b| a.started.cmp(&b.started));
+        lives
     }
 }

@@ -1,7 +1,7 @@
 //! UserPromptExpansion: a slash command. UserPromptSubmit has usually counted it already.
 
 use crate::books::clip;
-use crate::books::saved::Workflow;
+use crate::books::workflow::Workflow;
 use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;

@@ -1,7 +1,7 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
 use crate::books::live::Lineage;
-use crate::books::saved::{IDLE, Workflow};
+use crate::books::workflow::{IDLE, Workflow};
 use crate::context::Context;
 use crate::event::Event;
 use crate::plan::Plan;

@@ -12,6 +12,7 @@ use crate::books::live::Live;
 use crate::books::result::AgentResult;
 use crate::books::tracked::Tracked;
 use crate::context::Context;
+use crate::event::Event;
 use crate::facts::side_file;
 use crate::id::BranchKey;
 use crate::plan::Plan;
@@ -19,6 +20,7 @@ use crate::state::State;
 use crate::time;
 
 use super::checkout;
+use super::session_record::LAST_SEEN_SECONDS;
 
 /// The system's name in the settings.
 pub const SYSTEM: &str = "branches";
@@ -70,8 +72,20 @@ impl<'a> Witness<'a> {
         });
     }
 
+    /// The agent that this event comes from is alive.
+    pub fn mark_seen(&mut self, event: &Event, live: &mut Live) {
+        let agent = event.agent_id.as_deref().and_then(|id| live.agent_mut(id));
+        let Some(agent) = agent else { return };
+        if was_silent(agent, self.context) {
+            self.mark_alive(agent);
+        }
+        if time::age(&agent.last_seen, self.context.now) >= LAST_SEEN_SECONDS {
+            agent.last_seen = self.context.spelled();
+        }
+    }
+
     /// A sign of life of an agent.
-    pub fn mark_alive(&mut self, agent: &Agent) {
+    fn mark_alive(&mut self, agent: &Agent) {
         self.change(agent.branch.as_deref(), |book| book.mark(&agent.id, false));
     }
 
@@ -166,7 +180,7 @@ pub fn silence(agent: &Agent, written: Option<&time::Time>, now: time::Time) -> 
 }
 
 /// Whether an agent was silent for so long that it may have been called stuck.
-pub fn was_silent(agent: &Agent, context: &Context) -> bool {
+fn was_silent(agent: &Agent, context: &Context) -> bool {
     silence(agent, None, context.now) > context.settings.stuck_after()
 }
 

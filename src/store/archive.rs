@@ -1,6 +1,5 @@
 //! What finished sessions leave: old metrics entries and their agents' results.
 
-use crate::books::metrics::ARCHIVE;
 use crate::error::Result;
 use crate::id::FileStem;
 use crate::json::Object;
@@ -9,7 +8,7 @@ use crate::store::Store;
 use crate::store::dir::Dir;
 
 const ARCHIVED_SESSIONS: usize = 20;
-/// How much of the metrics archive is searched for a line that a killed process already wrote.
+/// How much of an archive is searched for a line that a killed process already wrote.
 const ARCHIVE_TAIL: usize = 16 << 10;
 
 const AGENTS: &str = "state/agents";
@@ -19,10 +18,9 @@ const PARKED: &str = "state/agents/synthesis";
 const SYNTHESIS: &str = "synthesis.json";
 
 impl Store {
-    /// Adds lines to the metrics archive, but not those that are at its end already: the process
-    /// that wrote them may have been killed before it took them out of `metrics.json`.
-    pub(super) fn archive_metrics(&self, lines: &[String]) -> Result<()> {
-        let doc = Doc::new(&ARCHIVE, "");
+    /// Adds lines to a document, but not those that are at its end already: the process that wrote
+    /// them may have been killed before it took them out of where they were.
+    pub(super) fn add_lines(&self, doc: &Doc, lines: &[String]) -> Result<()> {
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
         let tail = folder.read_tail(&file, ARCHIVE_TAIL)?;

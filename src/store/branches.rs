@@ -1,50 +1,73 @@
 //! `.claude/branches`: which folder is a branch's, and its hand-offs, which are written once.
 
-use std::io;
+use std::path::Path;
 
 use crate::books::agent_book::AgentBook;
 use crate::books::branch::BranchState;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::facts::git;
 use crate::id::BranchKey;
 use crate::json::Object;
 use crate::state::{Document, Source};
-use crate::store::{NEW, Store};
+use crate::store::Store;
+use crate::store::view::View;
 
 pub const BRANCHES: &str = "branches";
-/// Nobody writes this many hand-offs of a kind in a day.
-const HANDOFFS: usize = 10_000;
 
 /// The hand-offs of a branch, from the project.
 pub fn handoff_folder(key: &BranchKey) -> String {
     format!(".claude/{BRANCHES}/{}/handoffs", key.as_str())
 }
 
+impl View {
+    /// The hand-offs of a branch by their names, the oldest first.
+    pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
+        let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
+        let Some(dir) = self.folder(&folder) else { return Vec::new() };
+        let mut names = dir.names().unwrap_or_default();
+        names.retain(|name| name.ends_with(".md"));
+        names.sort_by_key(|name| dir.modified(name));
+        names
+    }
+
+    /// The states of all branches that have one, by folder.
+    pub fn branches(&self) -> Vec<BranchState> {
+        let state = self.state();
+        let keys = self.branch_keys();
+        keys.iter().filter_map(|key| state.get_by::<BranchState>(key).cloned()).collect()
+    }
+
+    /// The agents of all branches, by folder.
+    pub fn agent_books(&self) -> Vec<(String, AgentBook)> {
+        let state = self.state();
+        let book = |key: &BranchKey| {
+            Some((key.as_str().to_owned(), state.get_by::<AgentBook>(key)?.clone()))
+        };
+        self.branch_keys().iter().filter_map(book).collect()
+    }
+
+    fn branch_keys(&self) -> Vec<BranchKey> {
+        self.names(BRANCHES).iter().filter_map(|name| BranchKey::known(name)).collect()
+    }
+
+    /// The folder of a branch of this checkout.
+    pub fn branch_key(&self, branch: &str, checkout: &Path) -> Result<BranchKey> {
+        find_key(self, branch, |owner| git::has_branch(checkout, owner))
+    }
+
+    pub fn has_branch_folder(&self, key: &BranchKey) -> bool {
+        self.is_folder(&format!("{BRANCHES}/{}", key.as_str()))
+    }
+}
+
 impl Store {
     /// Writes a hand-off under the first name that is free (`task-2026-01-29`, then with `-2`
     /// behind it) and gives its path from the project, and how many there are now.
     pub fn put_handoff(&self, key: &BranchKey, stem: &str, text: &str) -> Result<(String, usize)> {
-        let path = format!("{BRANCHES}/{}/handoffs", key.as_str());
-        let dir = self.folders.make(&path)?;
-        let state = &self.folders.state;
-        state.create(NEW, text.as_bytes(), true)?;
-        for n in 1..HANDOFFS {
-            let file = if n == 1 { format!("{stem}.md") } else { format!("{stem}-{n}.md") };
-            match state.rename_new(NEW, &dir, &file) {
-                Ok(()) => {
-                    let names = dir.names()?;
-                    let count = names.iter().filter(|name| name.ends_with(".md")).count();
-                    self.note_written(format!("{path}/{file}"));
-                    return Ok((format!(".claude/{path}/{file}"), count));
-                }
-                Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let _ = state.remove(NEW);
-                    return Err(error);
-                }
-            }
-        }
-        state.remove(NEW)?;
-        Err(Error::io("find a free name for", &dir.path_of(stem), io::ErrorKind::AlreadyExists))
+        let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
+        let file = self.create_numbered(&folder, stem, ".md", text)?;
+        let count = self.names(&folder)?.iter().filter(|name| name.ends_with(".md")).count();
+        Ok((format!(".claude/{folder}/{file}"), count))
     }
 }
 

@@ -338,6 +338,11 @@ impl Dir {
         Ok(self.kind(name)?.is_some())
     }
 
+    /// Whether there is a folder or a file of this name, and no link.
+    pub fn has_own(&self, name: &str) -> bool {
+        matches!(self.kind(name), Ok(Some(kind)) if kind.is_dir() || kind.is_file())
+    }
+
     /// What a name stands for; only `NotFound` means that it stands for nothing.
     fn kind(&self, name: &str) -> Result<Option<FileType>> {
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -4,15 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::books::autonomous::Autonomous;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
-use crate::state::Document;
 use crate::store::dir::Dir;
-use crate::store::iterative::TASKS;
-use crate::store::lock::{self, Taken};
 
 pub const LOCK: &str = ".lock";
+/// What of ours may be in `.claude` beside the state.
+pub const BESIDE: [&str; 3] = ["branches", "iterative", "autonomous-loop.json"];
 /// Our own settings, beside the client's.
 pub const SETTINGS: &str = "hookkeeper.json";
 
@@ -91,51 +89,4 @@ pub fn hide(state: &Dir) -> Result<()> {
         Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }
-}
-
-/// Deletes the books and our settings of a project; `.claude` too if nothing else is in it.
-pub fn purge(root: &Path, home: Option<&Path>) -> Result<()> {
-    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(()) };
-    if let Some(state) = claude.sub("state")? {
-        let lock = lock::take(lock_file(&state)?);
-        if !matches!(lock, Ok(Taken::Yes(_))) {
-            return Err(Error::Busy);
-        }
-        claude.remove_tree("state")?;
-    }
-    claude.remove_tree("branches")?;
-    purge_loop(&claude)?;
-    purge_tasks(&claude)?;
-    claude.remove(SETTINGS)?;
-    if root.join(".claude").is_symlink() {
-        return Ok(());
-    }
-    Dir::open(root)?.remove_empty(".claude")
-}
-
-/// Another tool may have a file by that name.
-fn purge_loop(claude: &Dir) -> Result<()> {
-    let name = Autonomous::doc(&()).below_claude();
-    match claude.read(&name)? {
-        Some(bytes) if Autonomous::parse(&bytes).is_ok() => claude.remove(&name),
-        _ => Ok(()),
-    }
-}
-
-/// What tasks have produced is the user's: only the empty folder goes.
-fn purge_tasks(claude: &Dir) -> Result<()> {
-    let Some(tasks) = claude.sub(TASKS)? else { return Ok(()) };
-    let mut kept = tasks.names()?;
-    kept.retain(|name| name != ".gitignore");
-    if let ("archive", Some(archive)) = (kept.concat().as_str(), tasks.sub("archive")?)
-        && archive.names()?.is_empty()
-    {
-        kept.clear();
-    }
-    if kept.is_empty() { claude.remove_tree(TASKS) } else { Ok(()) }
-}
-
-/// Deletes what we keep in the client's own directory.
-pub fn purge_client(client: &Path) -> Result<()> {
-    if client.is_dir() { Dir::open(client)?.remove_tree("hookkeeper") } else { Ok(()) }
 }

@@ -1,10 +1,10 @@
 //! The folders of iterative tasks.
 
 use crate::books::iterative::Part;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::TaskSlug;
-use crate::state::{Doc, Source};
-use crate::store::{Store, quarantine};
+use crate::state::Source;
+use crate::store::Store;
 
 pub const TASKS: &str = "iterative";
 /// Tasks that a hook looks at to find one; nobody has that many open at once.
@@ -47,59 +47,21 @@ pub fn archived_guardrails(source: &dyn Source) -> Result<Vec<(String, String)>>
 impl Store {
     /// Whether something is there that has a task's name.
     pub fn has_task(&self, slug: &TaskSlug) -> Result<bool> {
-        self.folders.find(TASKS)?.map_or(Ok(false), |folder| folder.exists(slug.as_str()))
+        self.has_entry(TASKS, slug.as_str())
     }
 
     /// Makes a folder in a task's folder.
     pub fn make_task_folder(&self, slug: &TaskSlug, name: &str) -> Result<()> {
-        self.folders.make(&format!("{TASKS}/{slug}"))?.make(name).map(drop)
+        self.make_folder(&format!("{TASKS}/{slug}/{name}"))
     }
 
     /// Moves a task's folder to `archive/{slug}-{YYYYMMDD}`, or to the first free name after that.
     pub fn archive_task(&self, slug: &TaskSlug) -> Result<String> {
-        let folder = self.folders.make(TASKS)?;
-        let archive = folder.make(TaskSlug::ARCHIVE)?;
-        let name = format!("{slug}-{}", self.now.get().format("%Y%m%d"));
-        let mut free = name.clone();
-        for n in 2.. {
-            match folder.rename_new(slug.as_str(), &archive, &free) {
-                Err(Error::Io { cause, .. }) if is_taken(&cause) => free = format!("{name}-{n}"),
-                other => {
-                    other?;
-                    break;
-                }
-            }
-        }
-        self.folders.forget(&format!("{TASKS}/{slug}"));
-        let path = format!("{TASKS}/{}/{free}", TaskSlug::ARCHIVE);
-        self.note_written(path.clone());
-        Ok(format!(".claude/{path}"))
+        let archive = format!("{TASKS}/{}", TaskSlug::ARCHIVE);
+        self.move_folder(TASKS, slug.as_str(), &archive)
     }
 
     pub fn remove_task(&self, slug: &TaskSlug) -> Result<()> {
-        if let Some(folder) = self.folders.find(TASKS)? {
-            folder.remove_tree(slug.as_str())?;
-        }
-        self.folders.forget(&format!("{TASKS}/{slug}"));
-        self.note_written(format!("-{TASKS}/{slug}"));
-        Ok(())
+        self.remove_folder(TASKS, slug.as_str())
     }
-
-    /// Moves a document that cannot be read out of the way, so that another can be made; `None` if
-    /// there is none.
-    pub fn set_document_aside(&self, doc: &Doc) -> Result<Option<String>> {
-        let (folder, file) = doc.place();
-        let Some(folder) = self.folders.find(&folder)? else { return Ok(None) };
-        if !folder.exists(&file)? {
-            return Ok(None);
-        }
-        let name = quarantine::put(&self.folders.state, &folder, &doc.name(), self.now.get())?;
-        self.note_written(format!("quarantine/{name}"));
-        Ok(Some(format!(".claude/state/quarantine/{name}")))
-    }
-}
-
-fn is_taken(cause: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
-    matches!(cause.kind(), AlreadyExists | DirectoryNotEmpty)
 }

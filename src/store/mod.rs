@@ -23,6 +23,7 @@
 mod archive;
 pub mod branches;
 pub mod dir;
+mod entries;
 pub mod exclude;
 pub mod execution;
 mod folders;
@@ -172,7 +173,7 @@ impl Store {
                     written.push(doc);
                 }
                 Change::Remove(_) | Change::Append(..) => {}
-                Change::Archive(lines) => self.archive_metrics(lines)?,
+                Change::AddLines(doc, lines) => self.add_lines(doc, lines)?,
                 Change::RestoreResults { session_id } => self.restore_results(session_id)?,
                 Change::ArchiveResults { session_id, alone } => {
                     self.archive_results(session_id, *alone)?;

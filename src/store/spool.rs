@@ -7,7 +7,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::books::live::Client;
+use crate::facts::client::Client;
 use crate::error::{Error, Result};
 use crate::facts::git::Git;
 #[cfg(test)]

@@ -3,20 +3,11 @@
 
 use std::path::Path;
 
-use crate::books::agent_book::AgentBook;
-use crate::books::autonomous::Autonomous;
-use crate::books::backup::{Backup, BackupOwner, Kept};
-use crate::books::branch::BranchState;
-use crate::books::executions::{Executions, Known};
-use crate::books::live::Live;
 use crate::books::settings::Settings;
 use crate::error::{Error, Result};
-use crate::facts::git;
-use crate::id::BranchKey;
 use crate::state::{Aside, Doc, Document, Source, State};
-use crate::store::branches::{BRANCHES, find_key};
 use crate::store::dir::Dir;
-use crate::store::iterative::TASKS;
+use crate::store::home;
 use crate::store::log::{self, Past};
 
 pub struct View {
@@ -50,13 +41,10 @@ pub enum Lookup<T> {
 impl View {
     /// `None` if there is no state. Nothing is made. Other tools write their state beside ours.
     pub fn open(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
-        let Some(claude) = super::home::existing_claude_dir(root, home)? else { return Ok(None) };
+        let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(None) };
         let has_state = claude.sub("state")?.is_some();
-        let has = |folder: &str| claude.sub(folder).is_ok_and(|dir| dir.is_some());
-        let loop_file = Autonomous::doc(&()).below_claude();
-        let is_loop = || claude.read(&loop_file).is_ok_and(|bytes| bytes.is_some());
-        let any = has_state || has(BRANCHES) || has(TASKS) || is_loop();
-        Ok(any.then_some(Self { claude }))
+        let has_others = || home::BESIDE.iter().any(|name| claude.has_own(name));
+        Ok((has_state || has_others()).then_some(Self { claude }))
     }
 
     /// The documents as they are now. What was read once stays as it was.
@@ -80,18 +68,8 @@ impl View {
         }
     }
 
-    /// The hand-offs of a branch by their names, the oldest first.
-    pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
-        let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
-        let Ok(Some(dir)) = self.claude.below(&folder) else { return Vec::new() };
-        let mut names = dir.names().unwrap_or_default();
-        names.retain(|name| name.ends_with(".md"));
-        names.sort_by_key(|name| dir.modified(name));
-        names
-    }
-
     pub fn settings(&self) -> Settings {
-        super::home::settings(&self.claude).0
+        home::settings(&self.claude).0
     }
 
     /// What the last hooks did, newest first.
@@ -100,49 +78,6 @@ impl View {
             Ok(Some(folder)) => log::newest(&folder, most),
             _ => Vec::new(),
         }
-    }
-
-    /// The states of all branches that have one, by folder.
-    pub fn branches(&self) -> Vec<BranchState> {
-        let state = self.state();
-        let keys = self.branch_keys();
-        keys.iter().filter_map(|key| state.get_by::<BranchState>(key).cloned()).collect()
-    }
-
-    /// The agents of all branches, by folder.
-    pub fn agent_books(&self) -> Vec<(String, AgentBook)> {
-        let state = self.state();
-        let book = |key: &BranchKey| {
-            Some((key.as_str().to_owned(), state.get_by::<AgentBook>(key)?.clone()))
-        };
-        self.branch_keys().iter().filter_map(book).collect()
-    }
-
-    fn branch_keys(&self) -> Vec<BranchKey> {
-        self.names(BRANCHES).iter().filter_map(|name| BranchKey::known(name)).collect()
-    }
-
-    /// The executions of the project, the one that was begun last comes last.
-    pub fn executions(&self) -> Vec<Known> {
-        self.get::<Executions>().unwrap_or_default().executions
-    }
-
-    /// Live sessions, the one that started first first.
-    pub fn lives(&self) -> Vec<Live> {
-        let mut lives: Vec<Live> = self.state().all::<Live>().cloned().collect();
-        lives.sort_by(|a, b| a.started.cmp(&b.started));
-        lives
-    }
-
-    /// All backups, oldest first, with their owners.
-    pub fn backups(&self) -> Vec<Kept> {
-        let state = self.state();
-        let docs = Backup::ROWS.first().map(|row| state.list(row)).unwrap_or_default();
-        let kept = docs.iter().filter_map(|doc| {
-            let session_id = state.read_doc::<BackupOwner>(doc.clone()).value?.0.clone();
-            Some(Kept { file: doc.place().1, session_id })
-        });
-        kept.collect()
     }
 
     /// Everything in a folder below `.claude`, by the paths below that; folders that are not to be
@@ -161,13 +96,9 @@ impl View {
         Ok(found)
     }
 
-    /// The folder of a branch of this checkout.
-    pub fn branch_key(&self, branch: &str, checkout: &Path) -> Result<BranchKey> {
-        find_key(self, branch, |owner| git::has_branch(checkout, owner))
-    }
-
-    pub fn has_branch_folder(&self, key: &BranchKey) -> bool {
-        self.is_folder(&format!("{BRANCHES}/{}", key.as_str()))
+    /// A folder below `.claude`, if there is one.
+    pub fn folder(&self, path: &str) -> Option<Dir> {
+        self.claude.below(path).ok().flatten()
     }
 
     /// The names in a folder below `.claude`, in order.

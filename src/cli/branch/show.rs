@@ -5,10 +5,11 @@ use serde_json::json;
 use super::standing::{self, Branch};
 use crate::Outcome;
 use crate::books::handoff;
-use crate::books::saved::{Plan, Todo};
 use crate::books::tracked::Tracked;
 use crate::cli::table::{self, clean, row};
 use crate::cli::{Project, said_json};
+use crate::facts::plans::PlanFile;
+use crate::facts::todos::Todo;
 use crate::time::{self, Time};
 
 /// Lines of the plan on the page; `branch plan` has more.
@@ -41,7 +42,7 @@ pub fn plan(project: &Project, named: Option<&str>, as_json: bool) -> anyhow::Re
     if as_json {
         return said_json(&json!({"branch": name, "plan": plan.unwrap_or_default()}));
     }
-    let Some(Plan { file: Some(file), preview, .. }) = plan else {
+    let Some(PlanFile { file: Some(file), preview, .. }) = plan else {
         anyhow::bail!(
             "branch {name} has no plan; one would be .claude/plans/{}.md",
             branch.key.as_str()
@@ -105,7 +106,7 @@ fn page(branch: &Branch, now: Time) -> String {
     page.0
 }
 
-fn plan_lines(page: &mut Page, plan: Option<&Plan>) {
+fn plan_lines(page: &mut Page, plan: Option<&PlanFile>) {
     let Some(file) = plan.and_then(|plan| plan.file.as_ref()) else {
         return page.put("plan", "none");
     };

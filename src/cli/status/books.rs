@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::books::active::Active;
 use crate::books::agent::Agent;
 use crate::books::autonomous::Autonomous;
-use crate::books::backup::Kept;
+use crate::books::backup::{Kept, kept_backups};
 use crate::books::branch::BranchState;
 use crate::books::current;
 use crate::books::errors::{Errors, PENDING, RECOVERED, Record};
@@ -103,7 +103,7 @@ impl Books {
             tasks: open_tasks(view),
             executions: unfinished(view),
             metrics: state.get::<Metrics>().cloned().unwrap_or_default(),
-            backups: view.backups(),
+            backups: kept_backups(&state),
             spooled: view.count("state/spool"),
             rejected: view.count("state/rejected"),
             quarantined: view.count("state/quarantine"),

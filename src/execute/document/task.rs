@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::books::live::Client;
+use crate::facts::client::Client;
 use crate::books::{Extra, keep_newest};
 #[cfg(test)]
 use crate::schema::fields;
