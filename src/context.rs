@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::facts::client::Client;
 use crate::books::metrics::Cost;
 use crate::books::settings::Settings;
 use crate::books::{clip, relative};
+use crate::facts::client::Client;
 use crate::facts::execution::Unfinished;
 use crate::facts::git::Git;
 use crate::facts::plans::PlanFile;

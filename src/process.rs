@@ -22,8 +22,8 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 
-use crate::facts::client::Client;
 use crate::facts::client;
+use crate::facts::client::Client;
 use crate::time;
 
 /// Freezes clock and ids; see the module's documentation.

@@ -36,7 +36,7 @@ pub type Extra = Map<String, Value>;
 
 /// A count that is not written while there is nothing to count.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(count: &u64) -> bool {
+pub fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -145,7 +145,7 @@ pub fn align(rows: &[Vec<String>]) -> String {
 macro_rules! row {
     ($($cell:expr),* $(,)?) => { vec![$($cell.to_string()),*] };
 }
-pub(super) use row;
+pub(crate) use row;
 
 #[cfg(test)]
 mod tests {

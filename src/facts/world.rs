@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::facts::client::Client;
 use crate::books::metrics::Cost;
 use crate::context::Facts;
+use crate::facts::client::Client;
 use crate::facts::execution::{self, Unfinished};
 use crate::facts::git::{self, Git};
 use crate::facts::plans::{self, PlanFile};

@@ -7,8 +7,8 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::facts::client::Client;
 use crate::error::{Error, Result};
+use crate::facts::client::Client;
 use crate::facts::git::Git;
 #[cfg(test)]
 use crate::schema::fields;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::client::Client;
 use crate::books::{Extra, keep_newest};
+use crate::facts::client::Client;
 #[cfg(test)]
 use crate::schema::fields;
 
