@@ -151,3 +151,26 @@ fn schemas_are_listed_and_printed() {
         iterative, execute-state, executions, notices, cleared, settings, log, wiring, spool\n";
     assert_eq!(unknown.stderr, says);
 }
+
+#[test]
+fn every_file_is_listed_as_json() {
+    let scratch = Scratch::new();
+    let list = scratch.run(&["schema", "--json"], b"");
+    let rows: Vec<Value> = serde_json::from_str(&list.stdout).unwrap();
+    let keys =
+        ["name", "path", "also_at", "schema", "about", "format", "durable", "writers", "version"];
+    for row in &rows {
+        assert!(row.as_object().unwrap().keys().map(String::as_str).eq(keys), "{row}");
+    }
+    let find = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    let queue = find("work-queue");
+    assert_eq!(queue["path"], "state/loop/work_queue.json");
+    assert_eq!(queue["writers"], "shared");
+    assert_eq!((&queue["durable"], &queue["version"]), (&Value::Bool(true), &Value::from(1)));
+    let text = find("loop-state");
+    assert_eq!((&text["schema"], &text["format"]), (&Value::Null, &json!("text")));
+    for row in schema::all() {
+        assert!(rows.iter().any(|listed| listed["schema"] == row.schema), "{}", row.schema);
+    }
+    assert_ne!(scratch.run(&["schema", "--json", "live"], b"").code, Some(0));
+}

@@ -111,7 +111,7 @@ pub enum Command {
     Validate(validate::Arguments),
     /// Print the JSON Schema of a document, or list them
     #[command(
-        after_help = "Examples:\n  hookkeeper schema\n  hookkeeper schema work-queue > work-queue.schema.json"
+        after_help = "Examples:\n  hookkeeper schema\n  hookkeeper schema work-queue > work-queue.schema.json\n  hookkeeper schema --json | jq '.[].path'"
     )]
     Schema(schema::Arguments),
     /// Clear a part of the books; what was there is set aside

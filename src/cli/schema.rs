@@ -1,16 +1,26 @@
 //! `hookkeeper schema`: what the documents look like.
 
+use serde_json::{Value, json};
+
 use crate::Outcome;
-use crate::schema;
+use crate::state::{Format, Row, Writers};
+use crate::{documents, schema};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The document; without it, all of them are listed
     #[arg(value_name = "DOC")]
     name: Option<String>,
+    /// Every document and every other file as JSON: where it is, and how it is kept
+    #[arg(long, conflicts_with = "name")]
+    json: bool,
 }
 
 pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
+    if options.json {
+        let rows: Vec<Value> = documents::all().iter().map(|known| as_json(known.row)).collect();
+        return super::said_json(&rows);
+    }
     let Some(name) = &options.name else { return Ok(Outcome::said(list())) };
     match schema::named(name) {
         Some(row) => Ok(Outcome::said(schema::text(row.schema))),
@@ -30,4 +40,26 @@ fn list() -> String {
         format!("{:<13}  {place:<48}  {}", row.schema, row.about)
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A row, with its paths below `.claude`.
+fn as_json(row: &Row) -> Value {
+    json!({
+        "name": row.name,
+        "path": row.path,
+        "also_at": row.also_at,
+        "schema": Some(row.schema).filter(|schema| !schema.is_empty()),
+        "about": row.about,
+        "format": match row.format {
+            Format::Json => "json",
+            Format::Lines => "lines",
+            Format::Text => "text",
+        },
+        "durable": row.is_durable,
+        "writers": match row.writers {
+            Writers::Ours => "ours",
+            Writers::Shared => "shared",
+        },
+        "version": row.version,
+    })
 }

@@ -10,6 +10,8 @@ mod restored_context;
 mod session_closing;
 pub mod session_record;
 mod synthesis;
+#[cfg(test)]
+mod testing;
 pub mod witness;
 
 mod post_compact;

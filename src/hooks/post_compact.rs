@@ -25,3 +25,39 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     session_record::put_record(&mut plan, &live, state);
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::books::live::Live;
+    use crate::event::Kind::PostCompact;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    #[test]
+    fn a_compaction_counts_once_however_often_it_is_reported() {
+        let before = Live { compactions: 2, ..own(&["a1"]) };
+        let files = Files::default().with::<Live>(OWN, &before);
+        let count = |files: &Files, summary: &str| {
+            let plan = plan_event(PostCompact, json!({"compact_summary": summary}), files);
+            (own_record(&plan).compactions, after(files, &plan))
+        };
+        let (first, files) = count(&files, "one");
+        assert_eq!((first, count(&files, "one").0, count(&files, "two").0), (3, 3, 4));
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_and_an_agent_s_context_does_not_count() {
+        let files = Files::default();
+        let live = own_record(&plan_event(PostCompact, json!({"compact_summary": "one"}), &files));
+        assert_eq!((live.compactions, live.started.as_str()), (1, NOW));
+        assert_eq!(plan_event(PostCompact, json!({"agent_id": "a1"}), &files).changes, []);
+    }
+
+    #[test]
+    fn another_session_does_not_get_the_compaction() {
+        let plan = plan_beside_other(PostCompact, json!({}), Some(&own(&[])));
+        assert_eq!((own_record(&plan).compactions, plan.changes.len()), (1, 1));
+    }
+}

@@ -197,3 +197,65 @@ fn complete(result: &mut AgentResult, event: &Event) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::errors::{Errors, RECOVERED};
+    use crate::event::Kind::PostToolUse;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    fn write() -> Value {
+        json!({"tool_name": "Write", "tool_input": {"file_path": format!("{ROOT}/src/login.ts")}})
+    }
+
+    #[test]
+    fn a_file_is_modified_and_what_failed_on_it_recovers() {
+        let mut before = own(&[]);
+        before.open_target("Write src/login.ts");
+        let errors = Errors {
+            errors: vec![error(OWN, "Write src/login.ts"), error(OWN, "Write src/logout.ts")],
+            ..Errors::default()
+        };
+        let files = Files::default().with::<Live>(OWN, &before).with::<Errors>(&(), &errors);
+        let plan = plan_event(PostToolUse, write(), &files);
+        let live = own_record(&plan);
+        assert_eq!((live.files_modified, live.open_targets), (vec!["src/login.ts".into()], vec![]));
+        let errors = put_of::<Errors>(&plan, &()).unwrap();
+        assert_eq!(errors.errors[0].status, RECOVERED);
+        assert_eq!(errors.errors[1], error(OWN, "Write src/logout.ts"));
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_with_the_file() {
+        let plan = plan_event(PostToolUse, write(), &Files::default());
+        let live = own_record(&plan);
+        assert_eq!((live.files_modified, live.worked), (vec!["src/login.ts".into()], true));
+        assert_eq!(put_of::<Errors>(&plan, &()), None);
+    }
+
+    #[test]
+    fn an_agent_gets_the_task_of_its_call() {
+        let files = Files::default().with::<Live>(OWN, &own(&["a1", "a2"]));
+        let answer = json!({"tool_name": "Agent", "tool_use_id": "c2",
+            "tool_input": {"description": "Test it"}, "tool_response": {"agentId": "a2"}});
+        let live = own_record(&plan_event(PostToolUse, answer, &files));
+        let tasks: Vec<Option<&str>> = live.agents.iter().map(|a| a.task.as_deref()).collect();
+        assert_eq!(tasks, [None, Some("Test it")]);
+    }
+
+    #[test]
+    fn the_same_failure_of_another_session_stays_open() {
+        let mut own = own(&[]);
+        own.open_target("Write src/login.ts");
+        let errors = ["own", "other"].map(|session| error(session, "Write src/login.ts"));
+        let errors = Errors { errors: errors.to_vec(), ..Errors::default() };
+        let files = other().with::<Live>(OWN, &own).with::<Errors>(&(), &errors);
+        let plan = plan_event(PostToolUse, write(), &files);
+        ensure_other_is_kept(&files, &plan);
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors[0].status, RECOVERED);
+    }
+}

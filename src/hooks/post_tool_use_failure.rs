@@ -218,3 +218,67 @@ pub fn escalation(record: &Record) -> String {
     let first = crate::books::clip(first, 160);
     format!("HookKeeper: {} failed with a {class} error and needs you: {first}", record.target)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Kind::PostToolUseFailure;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    fn refused() -> serde_json::Value {
+        json!({"tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "curl a.test"},
+            "error": "Exit code 7\ncurl: (7) Failed to connect: Connection refused"})
+    }
+
+    #[test]
+    fn a_failure_is_recorded_and_the_model_told_when_to_retry() {
+        let files = Files::default().with::<Live>(OWN, &own(&[]));
+        let plan = plan_event(PostToolUseFailure, refused(), &files);
+        let errors = put_of::<Errors>(&plan, &()).unwrap();
+        let record = &errors.errors[0];
+        assert_eq!((record.classification.as_str(), record.status.as_str()), ("network", PENDING));
+        assert_eq!((record.id.as_str(), record.retry_count), ("error-fresh", 1));
+        let live = own_record(&plan);
+        assert_eq!((live.errors_encountered, &live.open_targets[0]), (1, &record.target));
+        let advice = plan.reply.context.clone().unwrap();
+        assert!(
+            advice.contains("network error, attempt 1 of 3. A retry makes sense in"),
+            "{advice}"
+        );
+        let again = plan_event(PostToolUseFailure, refused(), &after(&files, &plan));
+        assert_eq!(put_of::<Errors>(&again, &()), None, "the same call counts once");
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_with_the_work_of_a_syntax_error() {
+        let error = "Exit code 1\nsrc/new.js:7\nSyntaxError: Unexpected token";
+        let event =
+            json!({"tool_name": "Bash", "tool_input": {"command": "node new.js"}, "error": error});
+        let plan = plan_event(PostToolUseFailure, event, &Files::default());
+        let queue = put_of::<Queue>(&plan, &()).unwrap();
+        assert_eq!(
+            (queue.items[0].file.as_deref(), queue.items[0].line),
+            (Some("src/new.js"), Some(7))
+        );
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors[0].status, QUEUED);
+        assert_eq!(own_record(&plan).errors_encountered, 1);
+    }
+
+    #[test]
+    fn the_same_failure_of_another_session_is_another_one() {
+        let files = other().with::<Live>(OWN, &own(&[]));
+        let target =
+            own_record(&plan_event(PostToolUseFailure, refused(), &files)).open_targets.remove(0);
+        let errors = Errors { errors: vec![error(OTHER, &target)], ..Errors::default() };
+        let files = files.with::<Errors>(&(), &errors);
+        let plan = plan_event(PostToolUseFailure, refused(), &files);
+        ensure_other_is_kept(&files, &plan);
+        let errors = put_of::<Errors>(&plan, &()).unwrap();
+        let owners: Vec<&str> = errors.errors.iter().map(|e| e.session_id.as_str()).collect();
+        assert_eq!((owners, errors.summary.total), (vec![OTHER, OWN], 2));
+        assert_eq!(own_record(&plan).errors_encountered, 1);
+    }
+}

@@ -183,3 +183,62 @@ fn free_name(kept: &[Kept], context: &Context) -> String {
         at += chrono::TimeDelta::milliseconds(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind::PreCompact;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    const NAME: &str = "backup_20260129T100000000Z.json";
+
+    /// With three backups of a session, from three days.
+    fn with_backups(files: Files, session_id: &str) -> Files {
+        let backup = Backup { session_id: session_id.into(), ..Backup::default() };
+        let day = |n| format!("backup_202601{n:02}T{:06}000Z.json", session_id.len());
+        (1..=3).fold(files, |files, n| files.with::<Backup>(&day(n), &backup))
+    }
+
+    #[test]
+    fn a_backup_has_what_must_survive_and_the_oldest_goes() {
+        let own = Live { task: Some("Add login".into()), ..own(&["a1"]) };
+        let files = Files::default().with::<Live>(OWN, &own).with::<Queue>(&(), &queue_of(OWN));
+        let plan = plan_event(PreCompact, json!({"trigger": "auto"}), &with_backups(files, OWN));
+        let backup = put_of::<Backup>(&plan, NAME).unwrap();
+        assert_eq!(backup.reason, "context_limit_approaching");
+        assert_eq!(backup.preserved.work_queue["items"][0]["id"], "work-001");
+        assert_eq!(backup.preserved.session["task"], "Add login");
+        assert_eq!(backup.preserved.active_agents["agents"][0]["id"], "a1");
+        assert_eq!(removed(&plan), ["compaction/backup_20260101T000003000Z.json"]);
+        let last = own_record(&plan).last_backup.unwrap();
+        assert_eq!((last.file.as_str(), last.checksum), (NAME, backup.checksum));
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_and_a_backup_of_it() {
+        let plan = plan_event(PreCompact, json!({"trigger": "manual"}), &Files::default());
+        let backup = put_of::<Backup>(&plan, NAME).unwrap();
+        assert_eq!((backup.reason.as_str(), backup.session_id.as_str()), ("manual", OWN));
+        assert_eq!(backup.preserved.work_queue, Value::Null);
+        assert_eq!(own_record(&plan).last_backup.unwrap().file, NAME);
+    }
+
+    #[test]
+    fn the_same_again_is_no_second_backup() {
+        let files = Files::default().with::<Live>(OWN, &own(&[]));
+        let files = after(&files, &plan_event(PreCompact, json!({"trigger": "auto"}), &files));
+        let again = plan_event(PreCompact, json!({"trigger": "auto"}), &files);
+        assert_eq!(again.outcome, "the same as the last backup");
+    }
+
+    #[test]
+    fn the_backups_of_another_session_stay() {
+        let files = with_backups(with_backups(other().with::<Live>(OWN, &own(&[])), OWN), OTHER);
+        let plan = plan_event(PreCompact, json!({"trigger": "auto"}), &files);
+        ensure_other_is_kept(&files, &plan);
+        assert_eq!(removed(&plan), ["compaction/backup_20260101T000003000Z.json"]);
+        let backup = put_of::<Backup>(&plan, NAME).unwrap();
+        assert_eq!(backup.preserved.active_agents["agents"][0]["id"], OTHER_AGENT);
+    }
+}

@@ -32,3 +32,46 @@ pub fn task(event: &Event, context: &Context) -> Option<String> {
     let description = event.tool_input().word("description")?;
     Some(context.task(&description))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::live::Live;
+    use crate::event::Kind::PreToolUse;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    fn call() -> serde_json::Value {
+        json!({"tool_name": "Agent", "tool_use_id": "c1", "tool_input": {
+            "description": "Map the login", "subagent_type": "Explore", "run_in_background": true
+        }})
+    }
+
+    #[test]
+    fn the_call_of_an_agent_is_kept_with_its_task() {
+        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let live = own_record(&plan_event(PreToolUse, call(), &files));
+        assert_eq!((live.agents_spawned, live.calls.len()), (1, 1));
+        assert_eq!(live.calls[0].task.as_deref(), Some("Map the login"));
+        assert_eq!(
+            (live.calls[0].kind.as_deref(), live.calls[0].background),
+            (Some("Explore"), Some(true))
+        );
+        let other_tool = json!({"tool_name": "Bash", "tool_use_id": "c2"});
+        assert_eq!(plan_event(PreToolUse, other_tool, &files), Plan::because("nothing to record"));
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_with_the_call() {
+        let live = own_record(&plan_event(PreToolUse, call(), &Files::default()));
+        assert_eq!((live.started.as_str(), live.calls[0].tool_use_id.as_str()), (NOW, "c1"));
+    }
+
+    #[test]
+    fn another_session_does_not_get_the_call() {
+        let plan = plan_beside_other(PreToolUse, call(), Some(&own(&[])));
+        assert_eq!((own_record(&plan).calls.len(), plan.changes.len()), (1, 1));
+    }
+}

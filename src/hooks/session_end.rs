@@ -32,3 +32,58 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     session_record::put_copies(&mut plan, others, state);
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::active::Active;
+    use crate::books::current::CurrentFile;
+    use crate::books::errors::Errors;
+    use crate::books::live::Live;
+    use crate::books::metrics::Metrics;
+    use crate::event::Kind::SessionEnd;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    #[test]
+    fn its_metrics_are_written_and_its_record_goes() {
+        let errors = Errors { errors: vec![error(OWN, "Bash make")], ..Errors::default() };
+        let files = Files::default().with::<Live>(OWN, &own(&[])).with::<Errors>(&(), &errors);
+        let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
+        let entry = put_of::<Metrics>(&plan, &()).unwrap().find(OWN).unwrap();
+        assert_eq!((entry.ended.as_str(), entry.duration_minutes), ("logout", 60));
+        assert_eq!(entry.errors.total, 1);
+        let gone = ["errors/classified.json", "session/live/own.json", "session/current.json"];
+        assert_eq!(removed(&plan), gone);
+    }
+
+    #[test]
+    fn an_empty_state_stays_empty() {
+        let plan = plan_event(SessionEnd, json!({"reason": "clear"}), &Files::default());
+        assert_eq!(plan, Plan::because("the session is not open"));
+    }
+
+    #[test]
+    fn another_client_s_clear_stays() {
+        let plan = plan_beside_other(SessionEnd, json!({"reason": "clear"}), Some(&own(&[])));
+        let cleared = put_of::<Cleared>(&plan, &()).unwrap();
+        let sessions: Vec<&str> = cleared.cleared.iter().map(|e| e.session_id.as_str()).collect();
+        assert_eq!(sessions, ["ended", OWN]);
+        assert_eq!(removed(&plan), ["session/live/own.json"]);
+    }
+
+    #[test]
+    fn another_session_keeps_its_errors_and_agents() {
+        let mut errors = other().state().get::<Errors>().unwrap().clone();
+        errors.errors.push(error(OWN, "API rate_limit"));
+        let files = other().with::<Live>(OWN, &own(&["a1"])).with::<Errors>(&(), &errors);
+        let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
+        ensure_other_is_kept(&files, &plan);
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors, [error(OTHER, "API rate_limit")]);
+        let active = put_of::<Active>(&plan, &()).unwrap();
+        assert_eq!(active.agents, [agent(OTHER, OTHER_AGENT)]);
+        assert_eq!(put_of::<CurrentFile>(&plan, &()).unwrap().0["session_id"], OTHER);
+    }
+}

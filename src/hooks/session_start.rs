@@ -163,3 +163,66 @@ pub fn fork_parent(event: &Event, context: &Context) -> Option<String> {
     let transcript = event.text("transcript_path")?;
     context.facts.fork_parent(Path::new(&transcript), &event.session_id)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::books::cleared::Cleared;
+    use crate::books::current::CurrentFile;
+    use crate::books::live::Live;
+    use crate::books::metrics::Metrics;
+    use crate::event::Kind::SessionStart;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    #[test]
+    fn a_session_that_goes_on_keeps_its_record() {
+        let own = Live { task: Some("Add login".into()), ..own(&["a1"]) };
+        let files = Files::default().with::<Live>(OWN, &own);
+        let plan = plan_event(SessionStart, json!({"source": "resume"}), &files);
+        let live = own_record(&plan);
+        assert_eq!((live.source.as_str(), &live.agents), ("resume", &own.agents));
+        assert_eq!((&live.started, &live.task), (&own.started, &own.task));
+        let told = plan.reply.context.unwrap();
+        assert!(told.contains("- task: Add login") && told.contains("a1 (Explore)"), "{told}");
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_and_its_copy() {
+        let plan = plan_event(SessionStart, json!({"source": "startup"}), &Files::default());
+        let live = own_record(&plan);
+        assert_eq!((live.started.as_str(), live.source.as_str()), (NOW, "startup"));
+        assert_eq!((live.working_directory.as_str(), live.worked), (ROOT, false));
+        assert_eq!(put_of::<CurrentFile>(&plan, &()).unwrap().0["session_id"], OWN);
+        assert_eq!(plan.reply.context, None);
+    }
+
+    #[test]
+    fn another_session_stays_open_and_keeps_its_loop() {
+        let plan = plan_beside_other(SessionStart, json!({"source": "startup"}), None);
+        assert_eq!(own_record(&plan).lineage, None);
+        assert_eq!(removed(&plan), Vec::<String>::new());
+        assert_eq!(put_of::<CurrentFile>(&plan, &()).unwrap().0["session_id"], OWN);
+    }
+
+    #[test]
+    fn a_clear_goes_on_from_what_its_own_client_cleared() {
+        let mut cleared = other().state().get::<Cleared>().unwrap().clone();
+        cleared.add(&live("before", OWN_PID), EARLIER.into());
+        let files = other().with::<Cleared>(&(), &cleared);
+        let found = Found { client: client(OWN_PID), ..Found::default() };
+        let plan = plan_event_with(&found, SessionStart, json!({"source": "clear"}), &files);
+        assert_eq!(own_record(&plan).lineage.unwrap().parent, "before");
+        ensure_other_is_kept(&files, &plan);
+    }
+
+    #[test]
+    fn a_session_whose_client_is_gone_is_closed() {
+        let found = Found { gone: Some(client(OTHER_PID)), ..Found::default() };
+        let plan = plan_event_with(&found, SessionStart, json!({"source": "startup"}), &other());
+        assert_eq!(removed(&plan), ["errors/classified.json", "session/live/other.json"]);
+        let entry = put_of::<Metrics>(&plan, &()).unwrap().find(OTHER).unwrap();
+        assert_eq!((entry.ended.as_str(), entry.agents.failed), ("abandoned", 1));
+    }
+}

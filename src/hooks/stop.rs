@@ -104,3 +104,49 @@ fn api_failures(live: &Live) -> Vec<String> {
         |target: &&String| target.strip_prefix(API).is_some_and(|rest| rest.starts_with(' '));
     live.open_targets.iter().filter(is_api).cloned().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::queue::Queue;
+    use crate::event::Kind::Stop;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    #[test]
+    fn the_loop_goes_on_and_an_agent_that_is_not_listed_is_lost() {
+        let files = Files::default().with::<Live>(OWN, &own(&["a1", "a2"]));
+        let files = files.with::<Queue>(&(), &queue_of(OWN));
+        let listed =
+            json!({"background_tasks": [{"id": "a2", "type": "shell", "status": "running"}]});
+        let plan = plan_event(Stop, listed, &files);
+        assert!(plan.reply.block.clone().unwrap().contains("work-001"), "{:?}", plan.reply);
+        assert_eq!(put_of::<Queue>(&plan, &()).unwrap().iteration, 4);
+        assert_eq!(put_of::<AgentResult>(&plan, "a1").unwrap().status, LOST);
+        let live = own_record(&plan);
+        assert_eq!((live.agents, live.agents_failed, live.blocks), (own(&["a2"]).agents, 1, 1));
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_and_nothing_is_said() {
+        let plan = plan_event(Stop, json!({"background_tasks": []}), &Files::default());
+        assert_eq!(
+            (own_record(&plan).last_seen.as_str(), plan.outcome.as_str()),
+            (NOW, "the turn is over")
+        );
+        assert_eq!(plan.reply, crate::reply::Reply::default());
+    }
+
+    #[test]
+    fn another_session_s_loop_agents_and_errors_stay() {
+        let mut own = own(&["a1"]);
+        own.open_target("API rate_limit");
+        let plan = plan_beside_other(Stop, json!({"background_tasks": []}), Some(&own));
+        assert_eq!(put_of::<Queue>(&plan, &()), None);
+        assert_eq!(put_of::<AgentResult>(&plan, OTHER_AGENT), None);
+        let live = own_record(&plan);
+        assert_eq!((live.agents_failed, live.open_targets), (1, vec![]));
+    }
+}

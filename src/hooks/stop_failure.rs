@@ -74,3 +74,54 @@ fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Pl
     session_record::put_with_copies(&mut plan, &live, state);
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::errors::{ESCALATED, Errors, PENDING};
+    use crate::books::live::Live;
+    use crate::event::Kind::StopFailure;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    fn limited() -> serde_json::Value {
+        json!({"error": "rate_limit", "last_assistant_message": "API Error: 429", "prompt_id": "p1"})
+    }
+
+    #[test]
+    fn an_error_of_the_api_is_recorded_and_ends_an_agent() {
+        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let failed = plan_event(StopFailure, limited(), &files);
+        let record = put_of::<Errors>(&failed, &()).unwrap().errors.remove(0);
+        assert_eq!((record.target.as_str(), record.status.as_str()), ("API rate_limit", PENDING));
+        assert_eq!(own_record(&failed).open_targets, ["API rate_limit"]);
+        assert_eq!(failed.reply, crate::reply::Reply::default());
+        let of_agent =
+            plan_event(StopFailure, json!({"agent_id": "a1", "error": "rate_limit"}), &files);
+        assert_eq!(put_of::<AgentResult>(&of_agent, "a1").unwrap().status, FAILED);
+        assert_eq!(own_record(&of_agent).agents_failed, 1);
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_and_what_needs_a_person_waits_for_the_next_event() {
+        let event =
+            json!({"error": "authentication_failed", "last_assistant_message": "API Error: 401"});
+        let plan = plan_event(StopFailure, event, &Files::default());
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors[0].status, ESCALATED);
+        assert_eq!(own_record(&plan).errors_escalated, 1);
+        let (key, text) = &plan.notices[0];
+        assert!(key == "escalated/fresh" && text.contains("needs you"), "{text}");
+    }
+
+    #[test]
+    fn the_errors_and_agents_of_another_session_stay() {
+        let plan = plan_beside_other(StopFailure, limited(), Some(&own(&[])));
+        let errors = put_of::<Errors>(&plan, &()).unwrap();
+        let owners: Vec<&str> = errors.errors.iter().map(|e| e.session_id.as_str()).collect();
+        assert_eq!(owners, [OTHER, OWN]);
+        let stray = json!({"agent_id": OTHER_AGENT, "error": "rate_limit"});
+        assert_eq!(plan_beside_other(StopFailure, stray, Some(&own(&[]))).changes, []);
+    }
+}

@@ -91,3 +91,62 @@ fn uncount(live: &mut Live, earlier: &AgentResult) {
     *count = count.saturating_sub(1);
     live.findings = live.findings.saturating_sub(earlier.findings.len() as u64);
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::active::Active;
+    use crate::books::agent::Call;
+    use crate::event::Kind::SubagentStart;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    fn started() -> serde_json::Value {
+        json!({"agent_id": "a1", "agent_type": "Explore"})
+    }
+
+    #[test]
+    fn it_runs_with_the_task_of_the_call_that_named_it() {
+        let call = |id: &str, task: &str| Call {
+            tool_use_id: format!("call-{id}"),
+            task: Some(task.into()),
+            agent_id: Some(id.into()),
+            ..Call::default()
+        };
+        let mut before = own(&["a0"]);
+        before.calls = vec![call("a1", "Map"), call("a2", "Test")];
+        let plan =
+            plan_event(SubagentStart, started(), &Files::default().with::<Live>(OWN, &before));
+        let live = own_record(&plan);
+        assert_eq!((live.agents_spawned, live.agents[1].task.as_deref()), (2, Some("Map")));
+        assert_eq!(live.agents[1].tool_use_id.as_deref(), Some("call-a1"));
+        assert_eq!(live.calls, [call("a2", "Test")]);
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_with_the_agent() {
+        let plan = plan_event(SubagentStart, started(), &Files::default());
+        let live = own_record(&plan);
+        assert_eq!((live.agents[0].id.as_str(), live.agents[0].started.as_str()), ("a1", NOW));
+        assert_eq!(put_of::<Active>(&plan, &()).unwrap().agents, live.agents);
+    }
+
+    #[test]
+    fn the_agents_of_another_session_stay_in_the_copy() {
+        let plan = plan_beside_other(SubagentStart, started(), Some(&own(&["a0"])));
+        let active = put_of::<Active>(&plan, &()).unwrap();
+        let mut ids: Vec<&str> = active.agents.iter().map(|running| running.id.as_str()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, ["a0", "a1", OTHER_AGENT]);
+        assert_eq!((active.total_spawned, active.total_completed), (4, 1));
+    }
+
+    #[test]
+    fn a_result_of_another_session_is_no_earlier_run() {
+        let event = json!({"agent_id": "other-result", "agent_type": "Explore"});
+        let live = own_record(&plan_beside_other(SubagentStart, event, Some(&own(&[]))));
+        assert_eq!((live.agents_spawned, live.agents[0].run), (1, 0));
+    }
+}

@@ -199,3 +199,62 @@ pub fn how_it_ended(work: &AgentWork, side: Option<&SideFile>) -> Option<&'stati
     }
     side.filter(|side| side.stopped_by_user).map(|_| INTERRUPTED)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::books::synthesis::{ParkedSynthesis, Synthesis};
+    use crate::event::Kind::SubagentStop;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    const REPORT: &str = "Done.\n```json\n{\"findings\": [{\"severity\": \"S1\", \"category\": \
+        \"security\", \"title\": \"Empty passwords pass\", \"file\": \"src/login.ts\"}]}\n```";
+
+    fn ended() -> serde_json::Value {
+        json!({"agent_id": "a1", "agent_type": "Explore", "last_assistant_message": REPORT})
+    }
+
+    #[test]
+    fn what_it_found_is_a_result_a_synthesis_and_work() {
+        let files = Files::default().with::<Live>(OWN, &own(&["a1", "a2"]));
+        let plan = plan_event(SubagentStop, ended(), &files);
+        let result = put_of::<AgentResult>(&plan, "a1").unwrap();
+        assert_eq!((result.status.as_str(), result.duration_seconds), (SUCCESS, 3600));
+        assert_eq!(result.findings[0].title, "Empty passwords pass");
+        let synthesis = put_of::<Synthesis>(&plan, &()).unwrap();
+        assert_eq!((synthesis.summary.s1, synthesis.complete), (1, false));
+        let queue = put_of::<Queue>(&plan, &()).unwrap();
+        assert_eq!(queue.items[0].file.as_deref(), Some("src/login.ts"));
+        let live = own_record(&plan);
+        assert_eq!((live.agents_completed, live.findings, live.agents.len()), (1, 1, 1));
+    }
+
+    #[test]
+    fn an_empty_state_counts_an_agent_whose_start_was_not_seen() {
+        let plan = plan_event(SubagentStop, ended(), &Files::default());
+        let live = own_record(&plan);
+        assert_eq!((live.agents_spawned, live.agents_completed), (1, 1));
+        assert_eq!(live.agents, []);
+        assert_eq!(put_of::<AgentResult>(&plan, "a1").unwrap().session_id, OWN);
+        let helper = plan_event(
+            SubagentStop,
+            json!({"agent_id": "a1", "last_assistant_message": REPORT}),
+            &Files::default(),
+        );
+        assert_eq!(helper, Plan::because("not an agent: the client's own helper"));
+    }
+
+    #[test]
+    fn the_synthesis_of_another_session_is_parked_and_not_folded_into() {
+        let plan = plan_beside_other(SubagentStop, ended(), Some(&own(&["a1"])));
+        let synthesis = put_of::<Synthesis>(&plan, &()).unwrap();
+        let ids: Vec<&str> = synthesis.agents.iter().map(|agent| agent.id.as_str()).collect();
+        assert_eq!((synthesis.session_id.as_str(), ids), (OWN, vec!["a1"]));
+        let parked = put_of::<ParkedSynthesis>(&plan, OTHER).unwrap();
+        assert_eq!(parked.0.agents[0].id, "other-result");
+        assert_eq!(put_of::<Queue>(&plan, &()).unwrap().items[1].session_id.as_deref(), Some(OWN));
+    }
+}

@@ -25,3 +25,41 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     session_record::put_with_copies(&mut plan, &live, state);
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::books::live::Live;
+    use crate::event::Kind::UserPromptExpansion;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    #[test]
+    fn a_command_counts_once_for_a_prompt() {
+        let mut before = own(&[]);
+        before.add_command("plan", Some("p1".into()), false);
+        let files = Files::default().with::<Live>(OWN, &before);
+        let count = |prompt: &str| {
+            let event = json!({"command_name": "/plan", "prompt_id": prompt});
+            own_record(&plan_event(UserPromptExpansion, event, &files)).commands_executed
+        };
+        assert_eq!((count("p1"), count("p2")), (vec!["plan".into()], vec!["plan".into(); 2]));
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_with_the_command() {
+        let event = json!({"command_name": "loop", "command_args": "start"});
+        let plan = plan_event(UserPromptExpansion, event, &Files::default());
+        let live = own_record(&plan);
+        assert_eq!((live.commands_executed, live.worked), (vec!["loop".into()], true));
+        assert!(live.workflow.is_some());
+    }
+
+    #[test]
+    fn another_session_does_not_get_the_command() {
+        let event = json!({"command_name": "plan"});
+        let plan = plan_beside_other(UserPromptExpansion, event, Some(&own(&[])));
+        assert_eq!(own_record(&plan).commands_executed, ["plan"]);
+    }
+}

@@ -69,3 +69,46 @@ fn slash_command(prompt: &str) -> Option<&str> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
     (name.len() <= 64 && name.chars().all(plain)).then_some(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::books::live::Live;
+    use crate::books::queue::Queue;
+    use crate::event::Kind::UserPromptSubmit;
+    use crate::hooks::testing::*;
+    use crate::state::map::Files;
+
+    #[test]
+    fn a_command_is_the_task_and_counts() {
+        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let plan = plan_event(UserPromptSubmit, json!({"prompt": "/plan the login"}), &files);
+        let live = own_record(&plan);
+        assert_eq!(live.task.as_deref(), Some("/plan the login"));
+        assert_eq!((live.commands_executed, live.command_counts["plan"]), (vec!["plan".into()], 1));
+        assert_eq!(live.agents, own(&["a1"]).agents);
+    }
+
+    #[test]
+    fn an_empty_state_gets_a_record_with_the_task() {
+        let plan = plan_event(UserPromptSubmit, json!({"prompt": "Add login"}), &Files::default());
+        let live = own_record(&plan);
+        assert_eq!((live.task.as_deref(), live.worked), (Some("Add login"), true));
+        assert_eq!(live.commands_executed, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_loop_of_another_session_is_not_adopted_and_one_of_nobody_only_alone() {
+        let prompt = || json!({"prompt": "go on"});
+        let beside = plan_beside_other(UserPromptSubmit, prompt(), Some(&own(&[])));
+        assert_eq!(put_of::<Queue>(&beside, &()), None);
+        let nobody = Queue { session_id: None, ..queue_of(OTHER) };
+        let shared = other().with::<Live>(OWN, &own(&[])).with::<Queue>(&(), &nobody);
+        assert_eq!(put_of::<Queue>(&plan_event(UserPromptSubmit, prompt(), &shared), &()), None);
+        let alone = Files::default().with::<Live>(OWN, &own(&[])).with::<Queue>(&(), &nobody);
+        let adopted =
+            put_of::<Queue>(&plan_event(UserPromptSubmit, prompt(), &alone), &()).unwrap();
+        assert_eq!(adopted, queue_of(OWN));
+    }
+}

@@ -6,7 +6,7 @@ use super::{Aside, Doc, Document, Source, State};
 use crate::error::Result;
 
 /// Files below `.claude`, by their paths.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Files(BTreeMap<String, Vec<u8>>);
 
 impl Files {
@@ -19,6 +19,12 @@ impl Files {
     /// With these bytes at a path.
     pub fn with_bytes(mut self, path: &str, bytes: &str) -> Self {
         self.0.insert(path.to_owned(), bytes.as_bytes().to_vec());
+        self
+    }
+
+    /// Without what is at a path.
+    pub fn without(mut self, path: &str) -> Self {
+        self.0.remove(path);
         self
     }
 

@@ -9,6 +9,8 @@ mod handle;
 pub mod map;
 mod row;
 mod source;
+#[cfg(test)]
+mod tests;
 
 pub use frozen::Frozen;
 pub use handle::{Read, State, Write, is_newer};

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -58,6 +59,18 @@ def test(function):
     return function
 
 
+@functools.cache
+def documents(binary):
+    run = subprocess.run([binary, "schema", "--json"], capture_output=True, check=True)
+    return json.loads(run.stdout)
+
+
+def is_at(row, path):
+    """Whether a document of this row can be at a path below `.claude`."""
+    patterns = (re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(place)) for place in [row["path"], *row["also_at"]])
+    return any(re.fullmatch(pattern, path) for pattern in patterns)
+
+
 @dataclasses.dataclass
 class Suite:
     binary: str
@@ -69,6 +82,25 @@ class Suite:
 
     def project(self):
         return Project(self.binary, self.scratch)
+
+    def rows(self):
+        """The program's own list of documents, their paths below `.claude`."""
+        return documents(self.binary)
+
+    def row_of(self, name):
+        """The row of a document below `.claude/state`."""
+        return min((row for row in self.rows() if is_at(row, f"state/{name}")), key=lambda row: row["path"].count("{"))
+
+    def ensure_all_are_named(self, checks, names, without):
+        """A list of documents of ours that has something to say about each lacks none of the
+        program's; `without` says why for those that it lacks."""
+        of_state = [row for row in self.rows() if row["path"].startswith("state/") and row["format"] == "json"]
+        named = {self.row_of(name)["name"] for name in names}
+        for row in of_state:
+            listed = (row["name"] in named) != (row["name"] in without)
+            checks.that(listed, f"{row['name']} ({row['path']}) is named neither here nor as left out, or both")
+        unknown = without.keys() - {row["name"] for row in of_state}
+        checks.that(not unknown, f"there are no documents {unknown}")
 
     def parallel(self, work, items):
         """Calls `work(project, item)` for all items; every thread has a project of its own."""

@@ -9,7 +9,7 @@ from typing import Callable
 
 import books
 import calls
-from support import BASE_MARK, SECOND_AGENT, SESSION, event, needs_strace, test
+from support import BASE_MARK, SECOND_AGENT, SESSION, documents, event, needs_strace, test
 from test_walk import ALL_ERRORS, ERRORS
 
 # Not documents: the lock, what is appended to, and where things are put aside.
@@ -206,7 +206,8 @@ def nothing_lost(stage, checks, what):
     whole = options.read_bytes() in (stage.before["hookkeeper.json"], stage.after["hookkeeper.json"])
     checks.that(whole, f"{what}: hookkeeper.json is neither old nor new")
     checks.that(options.stat().st_mode & 0o777 == 0o640, f"{what}: hookkeeper.json has mode {options.stat().st_mode & 0o777:o}")
-    beside = {path.name for path in project.claude.iterdir()} - {"hookkeeper.json", "state", "branches", "autonomous-loop.json", "iterative"}
+    ours = {row["path"].split("/")[0] for row in documents(project.binary)}
+    beside = {path.name for path in project.claude.iterdir()} - ours
     checks.that(not beside, f"{what}: beside the books: {beside}")
     sound(stage, checks, what)
 

@@ -6,12 +6,16 @@ import books
 from scenarios import fill_metrics
 from support import AGENT, SECOND_AGENT, SESSION, Clock, event, test
 
-# Every document that the program writes, with an event that reads it.
+# Documents with an event that reads each; `every_document_has_a_reader` holds that none is missing.
 READERS = {
     f"session/live/{SESSION}.json": event("SubagentStart", agent_id="a-new"),
     "session/current.json": event("SubagentStart", agent_id="a-new"),
     "agents/active.json": event("SubagentStart", agent_id="a-new"),
-    f"agents/results/{AGENT}.json": event("SubagentStart", agent_id=AGENT),
+    # Not its SubagentStart: an agent that runs is not looked up again.
+    f"agents/results/{AGENT}.json": event(
+        "PostToolUse", tool_name="Agent", tool_use_id="toolu_call", tool_input={"description": "Map the auth module"},
+        tool_response={"status": "completed", "agentId": AGENT},
+    ),
     "agents/results/synthesis.json": event("SubagentStop", agent_id=SECOND_AGENT),
     "errors/classified.json": event("PostToolUseFailure", tool_use_id="toolu_more"),
     "loop/work_queue.json": event("PostToolUseFailure", **dict(books.SYNTAX_FAILURE, tool_use_id="toolu_more")),
@@ -20,9 +24,21 @@ READERS = {
     "notices.json": event("UserPromptSubmit"),
     "compaction/backup_20260129T100320000Z.json": event("PreCompact", custom_instructions="more"),
 }
-SHARED = {"loop/work_queue.json"}
+WITHOUT_READER = {
+    "archived-result": "the event that reads it moves it back",
+    "parked-synthesis": "the rich state has one synthesis",
+    "autonomous-watch": "the rich state has no autonomous loop",
+    "executions": "the rich state has no executions",
+    "wiring": "no event reads it; tests of the installation do this",
+    "spool": "tests of the spool do this",
+}
 LONGEST_RUN = 5
 COPIES = 3
+
+
+@test
+def every_document_has_a_reader(suite, checks):
+    suite.ensure_all_are_named(checks, READERS, WITHOUT_READER)
 
 
 @test
@@ -45,7 +61,7 @@ def truncations_and_byte_flips(suite, checks):
         path.write_bytes(damaged)
         run = project.run(READERS[name], clock=Clock(300).tick(), timeout=LONGEST_RUN)
         checks.ran(run, what, codes=(0,))
-        after_damage(project, checks, what, name, damaged)
+        after_damage(suite, project, checks, what, name, damaged)
 
     suite.parallel(one, damages)
 
@@ -68,7 +84,7 @@ def damaged_again_and_again(suite, checks):
             project.run(event("UserPromptSubmit"), clock=clock.tick())
             path.parent.mkdir(parents=True, exist_ok=True)
         kept = sorted(path.read_bytes() for path in quarantined(project, name))
-        expected = [] if name in SHARED else [b'{"n": %d' % n for n in range(3, 6)]
+        expected = [] if is_shared(suite, name) else [b'{"n": %d' % n for n in range(3, 6)]
         checks.that(kept == expected, f"{name}: quarantine has {kept}, expected {expected}")
 
 
@@ -85,7 +101,7 @@ def nonsense_that_is_json(suite, checks):
         project.restore(tree)
         (project.state / name).write_text(text)
         checks.ran(project.run(READERS[name], clock=Clock(300).tick(), timeout=LONGEST_RUN), what, codes=(0,))
-        after_damage(project, checks, what, name, text.encode())
+        after_damage(suite, project, checks, what, name, text.encode())
 
     suite.parallel(one, [(name, text) for name in READERS for text in texts])
 
@@ -104,11 +120,11 @@ def torn_archive_line(suite, checks):
     checks.that(ids == ["older", "old-0"], f"the archive has {ids}, expected older and old-0")
 
 
-def after_damage(project, checks, what, name, damaged):
+def after_damage(suite, project, checks, what, name, damaged):
     """All documents are whole, the damaged one is in quarantine or was good enough."""
     wrong = []
     docs = books.documents(project, wrong)
-    if name in SHARED:
+    if is_shared(suite, name):
         wrong = [text for text in wrong if not text.startswith(name)]
         unreadable = not is_json(damaged)
         stays = (project.state / name).read_bytes() == damaged
@@ -118,6 +134,10 @@ def after_damage(project, checks, what, name, damaged):
     if name.startswith("session/live/") and name in docs:
         known = [agent.get("id") for agent in docs[name].get("agents", [])]
         checks.that("a-new" in known, f"{what}: exit 0, but the event is not in {name}")
+
+
+def is_shared(suite, name):
+    return suite.row_of(name)["writers"] == "shared"
 
 
 def quarantined(project, name):

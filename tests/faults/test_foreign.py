@@ -8,7 +8,7 @@ from support import AGENT, OTHER_SESSION, SECOND_AGENT, SESSION, Clock, event, t
 KEY = "x_unknown"
 VALUE = {"deep": [1, {"text": "kept"}], "none": None}
 
-# Every document that is rewritten, with an event that does it.
+# Documents with an event that rewrites each; `every_document_has_a_writer` holds that none is missing.
 WRITERS = {
     f"session/live/{SESSION}.json": event("UserPromptSubmit", prompt="go on"),
     "session/current.json": event("UserPromptSubmit", prompt="go on"),
@@ -27,8 +27,22 @@ WRITERS = {
     "session/cleared.json": event("SessionEnd", session_id=OTHER_SESSION, reason="clear"),
     "notices.json": event("StopFailure", error="billing_error", last_assistant_message="x", prompt_id="p-more"),
 }
+WITHOUT_WRITER = {
+    "archived-result": "it is moved, not rewritten",
+    "parked-synthesis": "it is a copy of the synthesis",
+    "backup": "it is written once",
+    "autonomous-watch": "the rich state has no autonomous loop",
+    "executions": "the rich state has no executions",
+    "wiring": "no event writes it",
+    "spool": "it is written once",
+}
 # Maps from names to values: their keys are data, not fields.
 MAPS = {"command_counts", "commands", "dropped", "context", "gate_results"}
+
+
+@test
+def every_document_has_a_writer(suite, checks):
+    suite.ensure_all_are_named(checks, WRITERS, WITHOUT_WRITER)
 
 
 @test
@@ -68,19 +82,20 @@ def newer_versions_stay_as_they_are(suite, checks):
     project = suite.project()
     books.make_rich(project, Clock())
     tree = project.save()
+    newer = suite.row_of("loop/work_queue.json")["version"] + 1
     cases = [
-        ("loop/work_queue.json", {"version": 2}, WRITERS["loop/work_queue.json"]),
+        ("loop/work_queue.json", {"version": newer}, WRITERS["loop/work_queue.json"]),
         (f"session/live/{SESSION}.json", {"hooks_version": "4.0"}, event("SubagentStart", agent_id="a-new")),
-        ("loop/work_queue.json", {"version": 2, "items": {"by": "id"}}, WRITERS["loop/work_queue.json"]),
+        ("loop/work_queue.json", {"version": newer, "items": {"by": "id"}}, WRITERS["loop/work_queue.json"]),
         (f"session/live/{SESSION}.json", {"hooks_version": "4.0", "agents": {}}, event("SubagentStart", agent_id="a-new")),
     ]
-    for name, newer, payload in cases:
-        what = f"{name} with {newer}"
+    for name, changed, payload in cases:
+        what = f"{name} with {changed}"
         project.restore(tree)
         clock = Clock(300)
         project.run(event("UserPromptSubmit", session_id=OTHER_SESSION), clock=clock.tick())
         path = project.state / name
-        path.write_text(json.dumps({**json.loads(path.read_bytes()), **newer}))
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), **changed}))
         before = path.read_bytes()
         said = 0
         again = {**payload, "agent_id": "a-newer"} if "agent_id" in payload else {**payload, "tool_use_id": "toolu_again"}

@@ -1,6 +1,7 @@
 """Symlinks, hard links and other things where our files and directories should be."""
 
 import os
+import pathlib
 import shutil
 
 import books
@@ -9,17 +10,15 @@ from support import AGENT, OTHER_SESSION, SECOND_AGENT, SESSION, Clock, delete, 
 CONTENT = b'{"canary": true}\n'
 LONG_AGO = 1_000_000_000
 
-DIRECTORIES = (
-    "session session/live agents agents/results agents/results-archive loop errors compaction log rejected "
-    "quarantine spool"
-).split()
-FILES = (
-    ".lock .new .gitignore notices.json session/current.json session/metrics.json session/metrics-archive.jsonl "
-    f"session/cleared.json session/live/{SESSION}.json session/live/{OTHER_SESSION}.json session/live/planted.json "
-    f"agents/active.json agents/results/{AGENT}.json agents/results/{SECOND_AGENT}.json agents/results/synthesis.json "
-    "errors/classified.json loop/work_queue.json loop/LOOP_STATE.md compaction/backup_20260129T100320000Z.json "
-    "compaction/backup_20260129T105010000Z.json log/hooks.jsonl log/hooks.1.jsonl rejected/20260129T105010000Z-1.txt"
-).split()
+# What stands in the braces of paths in the rich state, and in a new backup.
+KEYS = {
+    "{session-id}": (SESSION, OTHER_SESSION, "planted"),
+    "{agent-id}": (AGENT, SECOND_AGENT),
+    "{time}": ("20260129T100320000Z", "20260129T105010000Z"),
+    "{pid}": ("1",),
+}
+# Not documents.
+BESIDE = ".lock .new .gitignore rejected/20260129T105010000Z-1.txt quarantine/planted".split()
 BROKEN = b'{"hook_event_name": "Stop", "session_id": '
 
 
@@ -27,8 +26,8 @@ BROKEN = b'{"hook_event_name": "Stop", "session_id": '
 def planted_links(suite, checks):
     """Whatever is planted, nothing outside is touched."""
     tree = books.rich_tree(suite)
-    plants = [(name, how) for name in FILES for how in (symlink, dangling, hard_link)]
-    plants += [(name, how) for name in DIRECTORIES for how in (symlink_directory, dangling, file_instead)]
+    plants = [(name, how) for name in files(suite) for how in (symlink, dangling, hard_link)]
+    plants += [(name, how) for name in directories(suite) for how in (symlink_directory, dangling, file_instead)]
 
     def one(project, plant):
         name, how = plant
@@ -88,7 +87,26 @@ def planted_pipes_and_directories(suite, checks):
             after = project.run(event("UserPromptSubmit"), timeout=5)
             checks.ran(after, f"{how.__name__} at {name}, taken away again", codes=(0,))
 
-    suite.parallel(one, FILES)
+    suite.parallel(one, files(suite))
+
+
+def files(suite):
+    """Everything that the program may write below `.claude/state`."""
+    places = [place for row in suite.rows() for place in (row["path"], *row["also_at"])]
+    return BESIDE + [name for place in places if place.startswith("state/") for name in filled(place[len("state/"):])]
+
+
+def filled(place):
+    """A path of a row with keys in place of its braces."""
+    key = next((key for key in KEYS if key in place), None)
+    return [place] if key is None else [name for value in KEYS[key] for name in filled(place.replace(key, value))]
+
+
+def directories(suite):
+    """All folders of these files that are not named by a key."""
+    folders = {parent.as_posix() for name in files(suite) for parent in pathlib.PurePosixPath(name).parents}
+    keys = {value for values in KEYS.values() for value in values}
+    return sorted(folder for folder in folders if folder != "." and not keys & set(folder.split("/")))
 
 
 def payloads():
