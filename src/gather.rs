@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::books::autonomous::Autonomous;
 use crate::books::backup::Kept;
 use crate::books::clip;
+use crate::books::errors::Errors;
 use crate::books::iterative::Task;
 use crate::books::iterative::book::Book;
 use crate::books::live::{Client, Live};
@@ -73,7 +74,7 @@ pub fn answer(
         Ask::AllResults => all_results(snapshot, store)?,
         Ask::Synthesis => snapshot.synthesis = store.load(&Doc::Synthesis, json)?,
         Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
-        Ask::Errors => snapshot.errors = store.load(&Doc::Errors, json)?,
+        Ask::Errors => snapshot.errors = store.load(&Doc::Errors, Errors::parse)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
         Ask::Branch | Ask::Here | Ask::AgentsHere | Ask::AgentsOf(_) | Ask::PlanHere => {
             branches::answer(&ask, snapshot, event, store, context, moment)?;

@@ -36,7 +36,12 @@ pub struct Plan {
 
 impl Plan {
     pub fn put<T: serde::Serialize>(&mut self, doc: Doc, document: &T) {
-        self.changes.push(Change::Put(doc, to_bytes(document)));
+        self.put_bytes(doc, to_bytes(document));
+    }
+
+    /// Puts a document that prints itself.
+    pub fn put_bytes(&mut self, doc: Doc, bytes: Vec<u8>) {
+        self.changes.push(Change::Put(doc, bytes));
     }
 
     /// Takes back what it was about to put for a document, so that it can be put once, with more.
@@ -50,7 +55,7 @@ impl Plan {
     }
 
     pub fn put_text(&mut self, doc: Doc, text: &str) {
-        self.changes.push(Change::Put(doc, text.as_bytes().to_vec()));
+        self.put_bytes(doc, text.as_bytes().to_vec());
     }
 
     pub fn because(outcome: impl Into<String>) -> Self {

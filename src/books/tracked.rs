@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use super::entries::{Entry, Field};
+use crate::json::scan::Span;
 #[cfg(test)]
 use crate::schema::fields;
 use crate::time;
@@ -75,6 +77,25 @@ pub struct Stats {
     pub stuck: u64,
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// Where an entry has its id and its status.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outline {
+    pub id: Span,
+    pub status: Span,
+}
+
+impl Entry for Tracked {
+    type Outline = Outline;
+
+    fn outline(outline: &mut Outline, field: &Field) {
+        match field.key {
+            b"id" => outline.id = field.span,
+            b"status" => outline.status = field.span,
+            _ => {}
+        }
+    }
 }
 
 impl Tracked {

@@ -40,7 +40,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return resolve(project, id);
     }
     let errors: Errors = project.document("errors/classified.json")?.unwrap_or_default();
-    let shown = errors.errors.iter().filter(|record| options.all || record.status != RECOVERED);
+    let records = errors.records();
+    let shown = records.iter().filter(|record| options.all || record.status != RECOVERED);
     if options.json {
         let shown: Vec<&Record> = shown.collect();
         return said_json(&shown);
@@ -82,11 +83,11 @@ fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
         gather::copies(&mut snapshot, store)?;
         let loaded: Option<Errors> = store.load(&Doc::Errors, gather::json)?;
         let mut errors = loaded.unwrap_or_default();
-        let ids: Vec<String> = errors.errors.iter().map(|record| record.id.clone()).collect();
+        let ids: Vec<String> = errors.records().iter().map(|record| record.id.clone()).collect();
         let id = super::one_of(named, &ids, "error", "error-")?;
         let record = errors.resolve(&id).context("it is gone")?;
         let mut plan = Plan::default();
-        plan.put(Doc::Errors, &errors);
+        plan.put_bytes(Doc::Errors, errors.to_bytes());
         if let Some(live) = snapshot.lives.get_mut(&record.session_id) {
             if !errors.is_open_on(&record.session_id, &record.target) {
                 live.close_target(&record.target);

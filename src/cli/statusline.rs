@@ -177,9 +177,10 @@ fn errors(view: &View, lives: &[Live]) -> Vec<Part> {
         return Vec::new();
     }
     let known: Errors = view.document("errors/classified.json").unwrap_or_default();
+    let known = known.records();
     let of = |status: &str| {
         let own = |id: &String| lives.iter().any(|live| live.session_id == *id);
-        let all = known.errors.iter().filter(|record| own(&record.session_id));
+        let all = known.iter().filter(|record| own(&record.session_id));
         all.filter(|record| record.status == status).count()
     };
     let parts = [(PENDING, Tone::Warn, "to retry"), (ESCALATED, Tone::Bad, "escalated")];

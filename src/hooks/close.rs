@@ -107,7 +107,7 @@ impl Closing {
         }
         match self.errors {
             Some(errors) if errors.is_empty() => plan.changes.push(Change::Remove(Doc::Errors)),
-            Some(errors) => plan.put(Doc::Errors, &errors),
+            Some(errors) => plan.put_bytes(Doc::Errors, errors.to_bytes()),
             None if self.had_errors => plan.changes.push(Change::Remove(Doc::Errors)),
             None => {}
         }

@@ -116,7 +116,7 @@ pub fn recover(plan: &mut Plan, live: &mut Live, errors: &Errors, targets: &[Str
         live.close_target(target);
     }
     count_errors(live, &errors);
-    plan.put(Doc::Errors, &errors);
+    plan.put_bytes(Doc::Errors, errors.to_bytes());
 }
 
 /// The record's error counts, as the errors document has them. They never go back: a document that

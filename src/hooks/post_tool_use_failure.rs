@@ -84,7 +84,7 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     // The session's record before the error's: an error that no success could recover is worse
     // than a target that never failed.
     desk::put(&mut plan, snapshot, &live);
-    plan.put(Doc::Errors, &errors);
+    plan.put_bytes(Doc::Errors, errors.to_bytes());
     plan.reply.context = advice(&record, &queued, context);
     // Once is enough; the same failure again changes nothing for the user.
     if record.status == ESCALATED && !was_escalated {

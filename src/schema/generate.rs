@@ -39,7 +39,7 @@ fn generated(name: &str) -> Value {
         "active" => of::<books::active::Active>(name, "Running agents"),
         "result" => of::<books::result::AgentResult>(name, "Agent result"),
         "synthesis" => of::<books::synthesis::Synthesis>(name, "Synthesis"),
-        "errors" => of::<books::errors::Errors>(name, "Classified errors"),
+        "errors" => of::<books::errors::File>(name, "Classified errors"),
         "metrics" => of::<books::metrics::File>(name, "Session metrics"),
         "metrics-entry" => of::<books::metrics::Entry>(name, "Session metrics entry"),
         "work-queue" => of::<books::queue::Queue>(name, "Work queue"),

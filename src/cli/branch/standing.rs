@@ -193,7 +193,7 @@ fn unresolved(
     session: Option<&str>,
 ) -> anyhow::Result<Vec<crate::books::errors::Record>> {
     let errors: Option<Errors> = project.document("errors/classified.json")?;
-    let mut open = errors.map(|errors| errors.errors).unwrap_or_default();
+    let mut open = errors.map(|errors| errors.records()).unwrap_or_default();
     open.retain(|record| {
         matches!(record.status.as_str(), PENDING | ESCALATED)
             && session.is_none_or(|id| record.session_id == id)

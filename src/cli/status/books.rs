@@ -80,7 +80,7 @@ impl Seen {
     pub fn by_the_clock(&self, now: Time) -> (usize, usize) {
         let Self::Books(books) = self else { return (0, 0) };
         let quiet = books.active.agents.iter().filter(|agent| books.is_quiet(agent, now)).count();
-        let due = books.errors.errors.iter().filter(|record| is_due(record, now)).count();
+        let due = books.errors.records().iter().filter(|record| is_due(record, now)).count();
         (quiet, due)
     }
 }
@@ -122,8 +122,8 @@ impl Books {
     }
 
     /// Errors that have not recovered, newest first.
-    pub fn open_errors(&self) -> impl Iterator<Item = &Record> {
-        self.errors.errors.iter().rev().filter(|record| record.status != RECOVERED)
+    pub fn open_errors(&self) -> impl Iterator<Item = Record> {
+        self.errors.records().into_iter().rev().filter(|record| record.status != RECOVERED)
     }
 
     /// All that is known, ids and texts whole.

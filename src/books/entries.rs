@@ -1,0 +1,217 @@
+//! The list of a document that grows by entries: metrics, errors, a branch's agents.
+//!
+//! One entry of hundreds is changed by an event. So an entry stays the text that it is until
+//! somebody wants to change it, and is written back byte for byte.
+
+use std::fmt::Debug;
+use std::rc::Rc;
+
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::json::scan::{Scanner, Span};
+
+/// What stands in such a list.
+pub trait Entry: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+    /// What is known of an entry that was not parsed.
+    type Outline: Clone + Debug + Default + PartialEq;
+
+    /// Notes one field of an entry while the document is scanned.
+    fn outline(outline: &mut Self::Outline, field: &Field);
+}
+
+/// A field of an entry, as it stands.
+pub struct Field<'a> {
+    /// Without its quotes, and with its escapes.
+    pub key: &'a [u8],
+    pub value: &'a [u8],
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Slot<T: Entry> {
+    /// The text that it is in the document, and what is known of it.
+    Raw(Span, T::Outline),
+    Typed(Box<T>),
+}
+
+/// The entries of a document, oldest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entries<T: Entry> {
+    /// The document as it was read.
+    source: Rc<str>,
+    pub slots: Vec<Slot<T>>,
+}
+
+/// Fields of a document beside its entries, as they stand.
+pub type Beside = Vec<(String, String)>;
+
+impl<T: Entry> Default for Entries<T> {
+    fn default() -> Self {
+        Self { source: "".into(), slots: Vec::new() }
+    }
+}
+
+impl<T: Entry> From<Vec<T>> for Entries<T> {
+    fn from(entries: Vec<T>) -> Self {
+        let slots = entries.into_iter().map(|entry| Slot::Typed(Box::new(entry)));
+        Self { slots: slots.collect(), ..Self::default() }
+    }
+}
+
+impl<T: Entry> Entries<T> {
+    /// Reads a document in one scan: the list under `key`, and the fields beside it. Of two equal
+    /// keys the last one counts. `None`: it is no JSON object, or `key` is no list.
+    pub fn parse(bytes: &[u8], key: &str) -> Option<(Self, Beside)> {
+        let source = std::str::from_utf8(bytes).ok()?;
+        let mut slots = Vec::new();
+        let mut beside = Beside::new();
+        let mut scanner = Scanner::new(bytes);
+        scanner.object(|scanner, name| {
+            let name = scanner.decode(name)?;
+            if name == key {
+                slots.clear();
+                return scanner.list(|scanner| {
+                    slots.push(scan_entry(scanner, bytes)?);
+                    Some(())
+                });
+            }
+            let value = scanner.value()?.slice(source);
+            beside.push((name.into_owned(), value.to_owned()));
+            Some(())
+        })?;
+        scanner.finish()?;
+        Some((Self { source: source.into(), slots }, beside))
+    }
+
+    /// An entry's text.
+    pub fn text(&self, slot: &Slot<T>) -> String {
+        match slot {
+            Slot::Raw(span, _) => span.slice(&self.source).to_owned(),
+            Slot::Typed(entry) => serde_json::to_string(entry).unwrap_or_default(),
+        }
+    }
+
+    /// Whether a text can stand in an entry; escapes are no reason to say no.
+    pub fn may_have(&self, slot: &Slot<T>, text: &str) -> bool {
+        match slot {
+            Slot::Raw(span, _) => {
+                let raw = span.slice(&self.source).as_bytes();
+                memchr::memmem::find(raw, text.as_bytes()).is_some()
+                    || memchr::memchr(b'\\', raw).is_some()
+            }
+            Slot::Typed(_) => true,
+        }
+    }
+
+    /// A string in an entry that was not parsed, as it stands between its quotes.
+    pub fn word(&self, value: Span) -> &str {
+        value.slice(&self.source).trim_matches('"')
+    }
+
+    /// The text of a string in an entry that was not parsed.
+    pub fn string(&self, value: Span) -> String {
+        crate::json::text(value.slice(&self.source)).unwrap_or_default()
+    }
+
+    /// Whether a value in an entry that was not parsed is this string.
+    pub fn is_string(&self, value: Span, text: &str) -> bool {
+        let raw = value.slice(&self.source);
+        let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
+        inner == Some(text)
+            || (raw.contains('\\') && crate::json::text(raw).as_deref() == Some(text))
+    }
+
+    /// An entry, parsed. `None` if it cannot be.
+    pub fn read(&self, slot: &Slot<T>) -> Option<T> {
+        match slot {
+            Slot::Raw(span, _) => serde_json::from_str(span.slice(&self.source)).ok(),
+            Slot::Typed(entry) => Some(T::clone(entry)),
+        }
+    }
+
+    /// All entries that can be parsed.
+    pub fn read_all(&self) -> impl Iterator<Item = T> {
+        self.slots.iter().filter_map(|slot| self.read(slot))
+    }
+
+    /// An entry that is to be changed. `None` if it cannot be parsed: then it stays as it is.
+    pub fn edit(&mut self, at: usize) -> Option<&mut T> {
+        let slot = self.slots.get_mut(at)?;
+        if let Slot::Raw(span, _) = slot {
+            *slot = Slot::Typed(serde_json::from_str(span.slice(&self.source)).ok()?);
+        }
+        match slot {
+            Slot::Typed(entry) => Some(entry),
+            Slot::Raw(..) => None,
+        }
+    }
+
+    pub fn push(&mut self, entry: T) {
+        self.slots.push(Slot::Typed(Box::new(entry)));
+    }
+
+    /// Writes the list as it stands in a document; `print` gives the text of an entry that was
+    /// parsed, whose first line is indented already.
+    pub fn write(&self, out: &mut String, print: impl Fn(&T) -> String) {
+        out.reserve(self.source.len() + 1000);
+        out.push('[');
+        for (n, slot) in self.slots.iter().enumerate() {
+            out.push_str(if n == 0 { "\n    " } else { ",\n    " });
+            match slot {
+                Slot::Raw(span, _) => out.push_str(span.slice(&self.source)),
+                Slot::Typed(entry) => out.push_str(&print(entry)),
+            }
+        }
+        out.push_str(if self.slots.is_empty() { "]" } else { "\n  ]" });
+    }
+}
+
+fn scan_entry<T: Entry>(scanner: &mut Scanner, bytes: &[u8]) -> Option<Slot<T>> {
+    let mut outline = T::Outline::default();
+    let start = scanner.start();
+    if scanner.is_at_object() {
+        scanner.object(|scanner, key| {
+            let span = scanner.value()?;
+            let key = bytes.get(key.start..key.end)?;
+            let value = bytes.get(span.start..span.end)?;
+            T::outline(&mut outline, &Field { key, value, span });
+            Some(())
+        })?;
+    } else {
+        scanner.value()?;
+    }
+    Some(Slot::Raw(Span { start, end: scanner.position() }, outline))
+}
+
+/// Deserializes a document by its own `parse`.
+pub fn deserialize<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    parse: impl FnOnce(&[u8]) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    parse(raw.get().as_bytes()).map_err(D::Error::custom)
+}
+
+/// The end of a document: what stands beside its entries, as it stood.
+pub fn write_beside(out: &mut String, beside: &Beside) {
+    for (key, raw) in beside {
+        out.push_str(",\n  ");
+        out.push_str(&line(key));
+        out.push_str(": ");
+        out.push_str(raw);
+    }
+    out.push_str("\n}\n");
+}
+
+/// An entry on one line.
+pub fn line<T: Serialize>(entry: &T) -> String {
+    serde_json::to_string(entry).unwrap_or_default()
+}
+
+/// A value in lines, as it stands some levels deep in a document.
+pub fn indented<T: Serialize>(value: &T, levels: usize) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.replace('\n', &format!("\n{}", "  ".repeat(levels)))
+}
