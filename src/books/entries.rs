@@ -67,13 +67,14 @@ impl<T: Entry> Entries<T> {
         let source = std::str::from_utf8(bytes).ok()?;
         let mut slots = Vec::new();
         let mut beside = Beside::new();
+        let mut layout = Vec::new();
         let mut scanner = Scanner::new(bytes);
         scanner.object(|scanner, name| {
             let name = scanner.decode(name)?;
             if name == key {
                 slots.clear();
                 return scanner.list(|scanner| {
-                    slots.push(scan_entry(scanner, bytes)?);
+                    slots.push(scan_entry(scanner, bytes, &mut layout)?);
                     Some(())
                 });
             }
@@ -168,19 +169,38 @@ impl<T: Entry> Entries<T> {
     }
 }
 
-fn scan_entry<T: Entry>(scanner: &mut Scanner, bytes: &[u8]) -> Option<Slot<T>> {
+/// What stands before a value, and the key in it.
+struct Lead {
+    span: Span,
+    key: Span,
+}
+
+/// `layout` has what stands before each value of the entry before this one. Entries are laid out
+/// alike, so most of that is not looked at again but only compared.
+fn scan_entry<T: Entry>(
+    scanner: &mut Scanner,
+    bytes: &[u8],
+    layout: &mut Vec<Lead>,
+) -> Option<Slot<T>> {
+    let part = |span: Span| bytes.get(span.start..span.end);
     let mut outline = T::Outline::default();
     let start = scanner.start();
-    if scanner.is_at_object() {
-        scanner.object(|scanner, key| {
-            let span = scanner.value()?;
-            let key = bytes.get(key.start..key.end)?;
-            let value = bytes.get(span.start..span.end)?;
-            T::outline(&mut outline, &Field { key, value, span });
-            Some(())
-        })?;
-    } else {
-        scanner.value()?;
+    if !scanner.is_at_object() {
+        return scanner.value().map(|span| Slot::Raw(span, outline));
+    }
+    for n in 0.. {
+        let from = scanner.position();
+        let key = match layout.get(n) {
+            Some(lead) if scanner.skip(part(lead.span)?) => lead.key,
+            _ => {
+                let Some(key) = scanner.next_key(n == 0)? else { break };
+                layout.truncate(n);
+                layout.push(Lead { span: Span { start: from, end: scanner.position() }, key });
+                key
+            }
+        };
+        let span = scanner.value()?;
+        T::outline(&mut outline, &Field { key: part(key)?, value: part(span)?, span });
     }
     Some(Slot::Raw(Span { start, end: scanner.position() }, outline))
 }

@@ -26,36 +26,59 @@ pub fn is_value(bytes: &[u8]) -> bool {
 /// Walks over a JSON text. Every step gives `None` where the text is not JSON.
 pub struct Scanner<'a> {
     bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
     /// What closes the lists and objects that are being skipped.
     closers: Vec<u8>,
 }
 
 impl<'a> Scanner<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, closers: Vec::new() }
+        Self { bytes, rest: bytes, closers: Vec::new() }
     }
 
     /// Walks over an object and lets `visit` walk over each value; it is given the key, without
     /// its quotes.
     pub fn object(&mut self, mut visit: impl FnMut(&mut Self, Span) -> Option<()>) -> Option<()> {
-        self.expect(b'{')?;
-        if self.closes(b'}')? {
-            return Some(());
-        }
-        loop {
-            let key = self.key()?;
+        let mut is_first = true;
+        while let Some(key) = self.next_key(is_first)? {
             visit(self, key)?;
-            if self.ends(b'}')? {
-                return Some(());
-            }
+            is_first = false;
         }
+        Some(())
+    }
+
+    /// Walks to the next value of an object and gives its key, or over the object's end. Before
+    /// the first one the object has yet to begin.
+    pub fn next_key(&mut self, is_first: bool) -> Option<Option<Span>> {
+        if is_first {
+            self.rest = skip_blanks(expect(self.rest, b'{')?);
+            if let [b'}', rest @ ..] = self.rest {
+                self.rest = rest;
+                return Some(None);
+            }
+        } else if self.ends(b'}')? {
+            return Some(None);
+        }
+        self.rest = expect(self.rest, b'"')?;
+        let start = self.position();
+        self.rest = string(self.rest)?;
+        let key = Span { start, end: self.position() - 1 };
+        self.rest = skip_blanks(expect(self.rest, b':')?);
+        Some(Some(key))
+    }
+
+    /// Walks over what was found to be good before, if the same bytes come next.
+    pub fn skip(&mut self, bytes: &[u8]) -> bool {
+        let rest = self.rest.strip_prefix(bytes);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     /// Walks over a list and lets `visit` walk over each item.
     pub fn list(&mut self, mut visit: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.expect(b'[')?;
-        if self.closes(b']')? {
+        self.rest = skip_blanks(expect(self.rest, b'[')?);
+        if let [b']', rest @ ..] = self.rest {
+            self.rest = rest;
             return Some(());
         }
         loop {
@@ -69,25 +92,29 @@ impl<'a> Scanner<'a> {
     /// Walks over a value of any kind.
     pub fn value(&mut self) -> Option<Span> {
         let start = self.start();
-        self.skip_value()?;
-        Some(Span { start, end: self.at })
+        self.rest = match self.rest {
+            // Most values.
+            [b'"', rest @ ..] => string(rest)?,
+            rest => value(rest, &mut self.closers)?,
+        };
+        Some(Span { start, end: self.position() })
     }
 
     /// Whether an object comes next.
     pub fn is_at_object(&mut self) -> bool {
-        self.skip_blanks();
-        self.peek() == Some(b'{')
+        self.rest = skip_blanks(self.rest);
+        self.rest.first() == Some(&b'{')
     }
 
     /// Where the next value begins.
     pub fn start(&mut self) -> usize {
-        self.skip_blanks();
-        self.at
+        self.rest = skip_blanks(self.rest);
+        self.position()
     }
 
     /// Where the last value ended.
     pub fn position(&self) -> usize {
-        self.at
+        self.bytes.len() - self.rest.len()
     }
 
     /// What stands between the quotes of a string, decoded. `None`: it is half of a character.
@@ -98,190 +125,170 @@ impl<'a> Scanner<'a> {
 
     /// Nothing may follow.
     pub fn finish(&mut self) -> Option<()> {
-        self.skip_blanks();
-        (self.at == self.bytes.len()).then_some(())
-    }
-
-    /// Walks over a value without recursion: depth is no danger.
-    fn skip_value(&mut self) -> Option<()> {
-        let outside = self.closers.len();
-        loop {
-            self.skip_blanks();
-            match self.next()? {
-                b'"' => drop(self.string()?),
-                b'{' if !self.closes(b'}')? => {
-                    self.closers.push(b'}');
-                    self.key()?;
-                    continue;
-                }
-                b'[' if !self.closes(b']')? => {
-                    self.closers.push(b']');
-                    continue;
-                }
-                b'{' | b'[' => {}
-                first => self.scalar(first)?,
-            }
-            loop {
-                if self.closers.len() == outside {
-                    return Some(());
-                }
-                let closer = self.closers.last().copied()?;
-                if !self.ends(closer)? {
-                    break;
-                }
-                self.closers.pop();
-            }
-            if self.closers.last() == Some(&b'}') {
-                self.key()?;
-            }
-        }
-    }
-
-    /// The rest of a value that is no string, list or object.
-    fn scalar(&mut self, first: u8) -> Option<()> {
-        match first {
-            b't' => self.literal(b"rue"),
-            b'f' => self.literal(b"alse"),
-            b'n' => self.literal(b"ull"),
-            b'-' => {
-                let first = self.next()?;
-                self.number(first)
-            }
-            _ => self.number(first),
-        }
-    }
-
-    fn number(&mut self, first: u8) -> Option<()> {
-        match first {
-            b'0' => {}
-            b'1'..=b'9' => self.skip_digits(),
-            _ => return None,
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.some_digits()?;
-        }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
-            }
-            self.some_digits()?;
-        }
-        Some(())
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        self.skip_blanks();
-        (self.next()? == byte).then_some(())
-    }
-
-    /// Whether a list or object that was just opened is empty.
-    fn closes(&mut self, closer: u8) -> Option<bool> {
-        self.skip_blanks();
-        let is_empty = self.peek()? == closer;
-        self.at += usize::from(is_empty);
-        Some(is_empty)
+        skip_blanks(self.rest).is_empty().then_some(())
     }
 
     /// What follows a value in a list or object: its end, or a comma and the next one.
     fn ends(&mut self, closer: u8) -> Option<bool> {
-        self.skip_blanks();
-        match self.next()? {
-            b',' => Some(false),
-            byte if byte == closer => Some(true),
-            _ => None,
-        }
+        let (next, rest) = skip_blanks(self.rest).split_first()?;
+        self.rest = rest;
+        (*next == b',' || *next == closer).then_some(*next == closer)
     }
+}
 
-    /// A key and its colon.
-    fn key(&mut self) -> Option<Span> {
-        self.expect(b'"')?;
-        let key = self.string()?;
-        self.expect(b':')?;
-        Some(key)
-    }
+// Each of these takes what is left of a text and gives what is left behind what it has walked over.
+// So a walk needs no memory but two registers.
 
-    /// The rest of a string whose opening quote is behind us; what is between its quotes.
-    fn string(&mut self) -> Option<Span> {
-        let start = self.at;
+/// A value, without recursion: depth is no danger.
+fn value<'a>(mut rest: &'a [u8], closers: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let outside = closers.len();
+    loop {
+        rest = match skip_blanks(rest) {
+            [b'"', rest @ ..] => string(rest)?,
+            [b'{', inside @ ..] => match skip_blanks(inside) {
+                [b'}', rest @ ..] => rest,
+                inside => {
+                    closers.push(b'}');
+                    rest = key(inside)?;
+                    continue;
+                }
+            },
+            [b'[', inside @ ..] => match skip_blanks(inside) {
+                [b']', rest @ ..] => rest,
+                inside => {
+                    closers.push(b']');
+                    rest = inside;
+                    continue;
+                }
+            },
+            scalar => self::scalar(scalar)?,
+        };
         loop {
-            while let Some(word) = self.word() {
-                let stops = stops(word);
-                if stops != 0 {
-                    self.at += (stops.trailing_zeros() / 8) as usize;
+            if closers.len() == outside {
+                return Some(rest);
+            }
+            let closer = *closers.last()?;
+            match skip_blanks(rest) {
+                [b',', next @ ..] => {
+                    rest = if closer == b'}' { key(next)? } else { next };
                     break;
                 }
-                self.at += 8;
-            }
-            match self.next()? {
-                b'"' => return Some(Span { start, end: self.at - 1 }),
-                b'\\' => self.escape()?,
-                0..=0x1f => return None,
-                _ => {}
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Option<()> {
-        match self.next()? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(()),
-            b'u' => {
-                let digits = self.bytes.get(self.at..self.at + 4)?;
-                self.at += 4;
-                digits.iter().all(u8::is_ascii_hexdigit).then_some(())
-            }
-            _ => None,
-        }
-    }
-
-    fn some_digits(&mut self) -> Option<()> {
-        let start = self.at;
-        self.skip_digits();
-        (self.at > start).then_some(())
-    }
-
-    fn skip_digits(&mut self) {
-        while let Some(b'0'..=b'9') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    fn literal(&mut self, rest: &[u8]) -> Option<()> {
-        let end = self.at + rest.len();
-        let is_there = self.bytes.get(self.at..end)? == rest;
-        self.at = end;
-        is_there.then_some(())
-    }
-
-    fn skip_blanks(&mut self) {
-        loop {
-            match self.peek() {
-                // Indentation is most of what a document has between its values.
-                Some(b' ') => {
-                    let others = self.word().map_or(1 << 8, |word| word ^ SPACES);
-                    self.at += (others.trailing_zeros() / 8) as usize;
+                [byte, next @ ..] if *byte == closer => {
+                    rest = next;
+                    closers.pop();
                 }
-                Some(b'\n' | b'\r' | b'\t') => self.at += 1,
-                _ => return,
+                _ => return None,
             }
         }
     }
+}
 
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+/// A value that is no string, list or object.
+fn scalar(rest: &[u8]) -> Option<&[u8]> {
+    match rest {
+        [b'0'..=b'9', ..] => number(rest),
+        [b'n', b'u', b'l', b'l', rest @ ..]
+        | [b't', b'r', b'u', b'e', rest @ ..]
+        | [b'f', b'a', b'l', b's', b'e', rest @ ..] => Some(rest),
+        [b'-', rest @ ..] => number(rest),
+        _ => None,
     }
+}
 
-    fn next(&mut self) -> Option<u8> {
-        let byte = self.peek()?;
-        self.at += 1;
-        Some(byte)
+fn number(rest: &[u8]) -> Option<&[u8]> {
+    let mut rest = match rest {
+        [b'0', rest @ ..] => rest,
+        _ => digits(rest)?,
+    };
+    if let [b'.', fraction @ ..] = rest {
+        rest = digits(fraction)?;
     }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let unsigned = match exponent {
+            [b'+' | b'-', rest @ ..] => rest,
+            rest => rest,
+        };
+        rest = digits(unsigned)?;
+    }
+    Some(rest)
+}
 
-    /// The next eight bytes, the first one lowest.
-    fn word(&self) -> Option<u64> {
-        let rest = self.bytes.get(self.at..)?;
-        rest.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+/// One digit or more.
+fn digits(rest: &[u8]) -> Option<&[u8]> {
+    let [b'0'..=b'9', rest @ ..] = rest else { return None };
+    let mut rest = rest;
+    while let [b'0'..=b'9', next @ ..] = rest {
+        rest = next;
+    }
+    Some(rest)
+}
+
+/// A key and its colon.
+fn key(rest: &[u8]) -> Option<&[u8]> {
+    expect(string(expect(rest, b'"')?)?, b':')
+}
+
+/// A string whose opening quote is behind us.
+#[inline(always)]
+fn string(mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        while let Some((word, next)) = rest.split_first_chunk() {
+            let stops = stops(u64::from_le_bytes(*word));
+            if stops != 0 {
+                rest = rest.get((stops.trailing_zeros() / 8) as usize..)?;
+                break;
+            }
+            rest = next;
+        }
+        match rest {
+            [b'"', rest @ ..] => return Some(rest),
+            [b'\\', escaped @ ..] => rest = escape(escaped)?,
+            [b' '..=u8::MAX, next @ ..] => rest = next,
+            _ => return None,
+        }
+    }
+}
+
+fn escape(rest: &[u8]) -> Option<&[u8]> {
+    match rest {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => Some(rest),
+        [b'u', a, b, c, d, rest @ ..] => {
+            [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()).then_some(rest)
+        }
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn expect(rest: &[u8], byte: u8) -> Option<&[u8]> {
+    let (next, rest) = skip_blanks(rest).split_first()?;
+    (*next == byte).then_some(rest)
+}
+
+/// Most often there are none.
+#[inline(always)]
+fn skip_blanks(rest: &[u8]) -> &[u8] {
+    match rest {
+        [b' ' | b'\n' | b'\r' | b'\t', ..] => skip_some_blanks(rest),
+        _ => rest,
+    }
+}
+
+fn skip_some_blanks(mut rest: &[u8]) -> &[u8] {
+    loop {
+        match rest {
+            [b' ', next @ ..] => {
+                rest = next;
+                // Indentation is most of what a document has between its values.
+                while let Some((blanks, next)) = rest.split_first_chunk()
+                    && *blanks == [b' '; 4]
+                {
+                    rest = next;
+                }
+            }
+            [b'\n' | b'\r' | b'\t', next @ ..] => rest = next,
+            _ => return rest,
+        }
     }
 }
 
