@@ -74,7 +74,7 @@ pub fn answer(
         Ask::AllResults => all_results(snapshot, store)?,
         Ask::Synthesis => snapshot.synthesis = store.load(&Doc::Synthesis, json)?,
         Ask::Parked => snapshot.parked = store.load(&Doc::parked(&event.session_id), json)?,
-        Ask::Errors => snapshot.errors = store.load(&Doc::Errors, Errors::parse)?,
+        Ask::Errors => snapshot.errors = store.load_shared(&Doc::Errors, Errors::parse_shared)?,
         Ask::Queue => snapshot.queue = store.load(&Doc::Queue, json)?,
         Ask::Branch | Ask::Here | Ask::AgentsHere | Ask::AgentsOf(_) | Ask::PlanHere => {
             branches::answer(&ask, snapshot, event, store, context, moment)?;
@@ -105,7 +105,9 @@ pub fn answer(
             let places: Vec<PathBuf> = places.into_iter().flatten().map(PathBuf::from).collect();
             snapshot.artifacts = files::present(&places, named);
         }
-        Ask::Metrics => snapshot.metrics = store.load(&Doc::Metrics, Metrics::parse)?,
+        Ask::Metrics => {
+            snapshot.metrics = store.load_shared(&Doc::Metrics, Metrics::parse_shared)?
+        }
         Ask::Cleared => snapshot.cleared = store.load(&Doc::Cleared, json)?,
         Ask::Executions => snapshot.executions = store.load(&Doc::Executions, json)?,
         Ask::Unfinished(tasks) => snapshot.unfinished.extend(execution::unfinished(tasks)),

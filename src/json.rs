@@ -12,7 +12,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use scan::Scanner;
+use scan::{Scanner, unescape};
 
 #[derive(Default, Clone)]
 pub struct Object<'a>(Vec<(Cow<'a, str>, &'a str)>);
@@ -138,7 +138,7 @@ fn fields(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     let mut scanner = Scanner::new(text.as_bytes());
     scanner.object(|scanner, key| {
         let value = scanner.value()?;
-        fields.push((scanner.decode(key)?, value.slice(text)));
+        fields.push((unescape(key.slice(text))?, value.slice(text)));
         Some(())
     })?;
     scanner.finish()?;

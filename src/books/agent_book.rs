@@ -9,7 +9,7 @@
 mod tests;
 
 use super::agent::Agent;
-use super::entries::{self, Beside, Entries, Slot};
+use super::entries::{self, Beside, Entries, Shared, Slot};
 use super::result::AgentResult;
 use super::tracked::{COMPLETED, FAILED, RUNNING, STUCK, Stats, Tracked};
 use super::{clip, plural};
@@ -31,6 +31,11 @@ pub struct AgentBook {
 
 impl AgentBook {
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::parse_shared(&Shared::new(bytes.to_vec()))
+    }
+
+    /// Parses a document without a copy of its bytes.
+    pub fn parse_shared(bytes: &Shared) -> Result<Self, String> {
         // It is not synced; where the file system loses what was not, there is nothing to lose.
         if bytes.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace()) {
             return Ok(Self::default());

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::json::scan::{Scanner, Span};
+use crate::json::scan::{Scanner, Span, unescape};
 
 /// What stands in such a list.
 pub trait Entry: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
@@ -40,16 +40,20 @@ pub enum Slot<T: Entry> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entries<T: Entry> {
     /// The document as it was read.
-    source: Rc<str>,
+    source: Shared,
     pub slots: Vec<Slot<T>>,
 }
+
+/// The bytes of a document, which whoever has read it keeps too: copying them would cost more than
+/// looking through them.
+pub type Shared = Rc<Vec<u8>>;
 
 /// Fields of a document beside its entries, as they stand.
 pub type Beside = Vec<(String, String)>;
 
 impl<T: Entry> Default for Entries<T> {
     fn default() -> Self {
-        Self { source: "".into(), slots: Vec::new() }
+        Self { source: Shared::default(), slots: Vec::new() }
     }
 }
 
@@ -63,14 +67,14 @@ impl<T: Entry> From<Vec<T>> for Entries<T> {
 impl<T: Entry> Entries<T> {
     /// Reads a document in one scan: the list under `key`, and the fields beside it. Of two equal
     /// keys the last one counts. `None`: it is no JSON object, or `key` is no list.
-    pub fn parse(bytes: &[u8], key: &str) -> Option<(Self, Beside)> {
-        let source = std::str::from_utf8(bytes).ok()?;
+    pub fn parse(bytes: &Shared, key: &str) -> Option<(Self, Beside)> {
+        let text = std::str::from_utf8(bytes).ok()?;
         let mut slots = Vec::new();
         let mut beside = Beside::new();
         let mut layout = Vec::new();
         let mut scanner = Scanner::new(bytes);
         scanner.object(|scanner, name| {
-            let name = scanner.decode(name)?;
+            let name = unescape(name.slice(text))?;
             if name == key {
                 slots.clear();
                 return scanner.list(|scanner| {
@@ -78,19 +82,19 @@ impl<T: Entry> Entries<T> {
                     Some(())
                 });
             }
-            let value = scanner.value()?.slice(source);
+            let value = scanner.value()?.slice(text);
             beside.push((name.into_owned(), value.to_owned()));
             Some(())
         })?;
         scanner.finish()?;
-        Some((Self { source: source.into(), slots }, beside))
+        Some((Self { source: bytes.clone(), slots }, beside))
     }
 
     /// An entry's text.
     pub fn text(&self, slot: &Slot<T>) -> String {
         match slot {
-            Slot::Raw(span, _) => span.slice(&self.source).to_owned(),
-            Slot::Typed(entry) => serde_json::to_string(entry).unwrap_or_default(),
+            Slot::Raw(span, _) => self.slice(*span).to_owned(),
+            Slot::Typed(entry) => line(entry),
         }
     }
 
@@ -98,7 +102,7 @@ impl<T: Entry> Entries<T> {
     pub fn may_have(&self, slot: &Slot<T>, text: &str) -> bool {
         match slot {
             Slot::Raw(span, _) => {
-                let raw = span.slice(&self.source).as_bytes();
+                let raw = self.slice(*span).as_bytes();
                 memchr::memmem::find(raw, text.as_bytes()).is_some()
                     || memchr::memchr(b'\\', raw).is_some()
             }
@@ -108,17 +112,17 @@ impl<T: Entry> Entries<T> {
 
     /// A string in an entry that was not parsed, as it stands between its quotes.
     pub fn word(&self, value: Span) -> &str {
-        value.slice(&self.source).trim_matches('"')
+        self.slice(value).trim_matches('"')
     }
 
     /// The text of a string in an entry that was not parsed.
     pub fn string(&self, value: Span) -> String {
-        crate::json::text(value.slice(&self.source)).unwrap_or_default()
+        crate::json::text(self.slice(value)).unwrap_or_default()
     }
 
     /// Whether a value in an entry that was not parsed is this string.
     pub fn is_string(&self, value: Span, text: &str) -> bool {
-        let raw = value.slice(&self.source);
+        let raw = self.slice(value);
         let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
         inner == Some(text)
             || (raw.contains('\\') && crate::json::text(raw).as_deref() == Some(text))
@@ -127,7 +131,7 @@ impl<T: Entry> Entries<T> {
     /// An entry, parsed. `None` if it cannot be.
     pub fn read(&self, slot: &Slot<T>) -> Option<T> {
         match slot {
-            Slot::Raw(span, _) => serde_json::from_str(span.slice(&self.source)).ok(),
+            Slot::Raw(span, _) => serde_json::from_str(self.slice(*span)).ok(),
             Slot::Typed(entry) => Some(T::clone(entry)),
         }
     }
@@ -139,14 +143,19 @@ impl<T: Entry> Entries<T> {
 
     /// An entry that is to be changed. `None` if it cannot be parsed: then it stays as it is.
     pub fn edit(&mut self, at: usize) -> Option<&mut T> {
-        let slot = self.slots.get_mut(at)?;
-        if let Slot::Raw(span, _) = slot {
-            *slot = Slot::Typed(serde_json::from_str(span.slice(&self.source)).ok()?);
+        if let Slot::Raw(span, _) = self.slots.get(at)? {
+            let entry = serde_json::from_str(self.slice(*span)).ok()?;
+            *self.slots.get_mut(at)? = Slot::Typed(entry);
         }
-        match slot {
+        match self.slots.get_mut(at)? {
             Slot::Typed(entry) => Some(entry),
             Slot::Raw(..) => None,
         }
+    }
+
+    fn slice(&self, span: Span) -> &str {
+        let bytes = self.source.get(span.start..span.end).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
     }
 
     pub fn push(&mut self, entry: T) {
@@ -161,7 +170,7 @@ impl<T: Entry> Entries<T> {
         for (n, slot) in self.slots.iter().enumerate() {
             out.push_str(if n == 0 { "\n    " } else { ",\n    " });
             match slot {
-                Slot::Raw(span, _) => out.push_str(span.slice(&self.source)),
+                Slot::Raw(span, _) => out.push_str(self.slice(*span)),
                 Slot::Typed(entry) => out.push_str(&print(entry)),
             }
         }
@@ -208,10 +217,10 @@ fn scan_entry<T: Entry>(
 /// Deserializes a document by its own `parse`.
 pub fn deserialize<'de, D: Deserializer<'de>, T>(
     deserializer: D,
-    parse: impl FnOnce(&[u8]) -> Result<T, String>,
+    parse: impl FnOnce(&Shared) -> Result<T, String>,
 ) -> Result<T, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
-    parse(raw.get().as_bytes()).map_err(D::Error::custom)
+    parse(&Shared::new(raw.get().into())).map_err(D::Error::custom)
 }
 
 /// The end of a document: what stands beside its entries, as it stood.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Extra;
-use super::entries::{self, Entries, Slot};
+use super::entries::{self, Entries, Shared, Slot};
 use crate::time::Time;
 
 pub use class::Class;
@@ -52,9 +52,14 @@ pub struct File {
 }
 
 impl Errors {
-    /// Records in the form in which they are written stay text. A document with others in it is
-    /// parsed as a whole, and so refused if any of them is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::parse_shared(&Shared::new(bytes.to_vec()))
+    }
+
+    /// Parses a document without a copy of its bytes. Records in the form in which they are written
+    /// stay text. A document with others in it is parsed as a whole, and so refused if any of them
+    /// is wrong.
+    pub fn parse_shared(bytes: &Shared) -> Result<Self, String> {
         if let Some(errors) = Self::splice(bytes) {
             return Ok(errors);
         }
@@ -67,7 +72,7 @@ impl Errors {
         })
     }
 
-    fn splice(bytes: &[u8]) -> Option<Self> {
+    fn splice(bytes: &Shared) -> Option<Self> {
         let (entries, fields) = Entries::<Record>::parse(bytes, "errors")?;
         let is_ours = |slot: &Slot<Record>| match slot {
             Slot::Raw(_, outline) => outline.is_ours(),
@@ -264,7 +269,7 @@ impl Errors {
 
 impl<'de> Deserialize<'de> for Errors {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        entries::deserialize(deserializer, Self::parse)
+        entries::deserialize(deserializer, Self::parse_shared)
     }
 }
 

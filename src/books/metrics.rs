@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Extra;
-use super::entries::{self, Beside, Entries, Field, Slot};
+use super::entries::{self, Beside, Entries, Field, Shared, Slot};
 use super::errors::Tally;
 use super::live::{Earlier, Live};
 use super::queue::Work;
@@ -196,6 +196,11 @@ impl entries::Entry for Entry {
 
 impl Metrics {
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::parse_shared(&Shared::new(bytes.to_vec()))
+    }
+
+    /// Parses a document without a copy of its bytes.
+    pub fn parse_shared(bytes: &Shared) -> Result<Self, String> {
         let (entries, beside) = Entries::parse(bytes, SESSIONS)
             .ok_or_else(|| json::refusal(bytes, SESSIONS).to_string())?;
         Ok(Self { entries, beside })
@@ -261,7 +266,7 @@ impl Metrics {
 
 impl<'de> Deserialize<'de> for Metrics {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        entries::deserialize(deserializer, Self::parse)
+        entries::deserialize(deserializer, Self::parse_shared)
     }
 }
 

@@ -11,7 +11,7 @@ pub mod backup;
 pub mod branch;
 pub mod cleared;
 pub mod current;
-mod entries;
+pub mod entries;
 pub mod errors;
 pub mod execute;
 pub mod executions;

@@ -3,6 +3,7 @@
 use super::{Moment, json};
 use crate::books::agent_book::AgentBook;
 use crate::books::branch::BranchState;
+use crate::books::entries::Shared;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::facts::{git, plans};
@@ -46,14 +47,14 @@ fn read(
         // Where no branch has anything, nobody asks git.
         Ask::Here if store.has_branches()? => {
             let key = here(snapshot, store, context, moment)?.key;
-            snapshot.here_state = load(store, &Doc::Branch(key), json)?;
+            snapshot.here_state = load(store, &Doc::Branch(key), |bytes| json(bytes))?;
         }
         Ask::AgentsHere => agents_here(snapshot, store, context, moment)?,
         Ask::AgentsOf(folder) => {
             if let Some(key) = BranchKey::known(folder)
                 && !snapshot.agent_books.contains_key(folder)
             {
-                let book = load(store, &Doc::BranchAgents(key), AgentBook::parse)?;
+                let book = load(store, &Doc::BranchAgents(key), AgentBook::parse_shared)?;
                 snapshot.agent_books.insert(folder.clone(), book.unwrap_or_default());
             }
         }
@@ -70,9 +71,9 @@ fn read(
 fn load<T>(
     store: &mut Store,
     doc: &Doc,
-    parse: impl FnOnce(&[u8]) -> std::result::Result<T, String>,
+    parse: impl FnOnce(&Shared) -> std::result::Result<T, String>,
 ) -> Result<Option<T>> {
-    store.load(doc, parse).inspect_err(|error| {
+    store.load_shared(doc, parse).inspect_err(|error| {
         if matches!(error, Error::Planted { .. }) {
             store.frozen.push(doc.clone());
         }
@@ -96,7 +97,7 @@ fn state(
             store.branch_key(&git::branch_name(&git::read(root)), root)?
         }
     };
-    let state = load(store, &Doc::Branch(key.clone()), json)?;
+    let state = load(store, &Doc::Branch(key.clone()), |bytes| json(bytes))?;
     Ok(state.map(|state| (key, state)))
 }
 
@@ -139,14 +140,14 @@ fn agents_here(
         }
     };
     let mut book: Option<AgentBook> =
-        load(store, &Doc::BranchAgents(key.clone()), AgentBook::parse)?;
+        load(store, &Doc::BranchAgents(key.clone()), AgentBook::parse_shared)?;
     let is_own = |book: &AgentBook| book.branch.as_ref() == Some(&name);
     if snapshot.here.is_none() && book.as_ref().is_some_and(is_own) {
         snapshot.here = Some(Here { name: name.clone(), key: key.clone() });
     }
     let here = here(snapshot, store, context, moment)?;
     if here.key != key {
-        book = load(store, &Doc::BranchAgents(here.key.clone()), AgentBook::parse)?;
+        book = load(store, &Doc::BranchAgents(here.key.clone()), AgentBook::parse_shared)?;
     }
     let mut book = book.unwrap_or_default();
     book.branch = Some(name);

@@ -117,12 +117,6 @@ impl<'a> Scanner<'a> {
         self.bytes.len() - self.rest.len()
     }
 
-    /// What stands between the quotes of a string, decoded. `None`: it is half of a character.
-    pub fn decode(&self, inner: Span) -> Option<Cow<'a, str>> {
-        let inner = self.bytes.get(inner.start..inner.end)?;
-        unescape(std::str::from_utf8(inner).ok()?)
-    }
-
     /// Nothing may follow.
     pub fn finish(&mut self) -> Option<()> {
         skip_blanks(self.rest).is_empty().then_some(())
@@ -306,8 +300,8 @@ fn stops(word: u64) -> u64 {
 }
 
 /// The text of a JSON string, given without its quotes. `None`: an escape is half of a character.
-fn unescape(inner: &str) -> Option<Cow<'_, str>> {
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+pub fn unescape(inner: &str) -> Option<Cow<'_, str>> {
+    if !inner.as_bytes().contains(&b'\\') {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str(&format!("\"{inner}\"")).ok().map(Cow::Owned)
@@ -358,7 +352,7 @@ mod tests {
         let mut found = Vec::new();
         let walked = scanner.object(|scanner, key| {
             let value = scanner.value()?;
-            found.push((scanner.decode(key)?, value.slice(text)));
+            found.push((unescape(key.slice(text))?, value.slice(text)));
             Some(())
         });
         assert!(walked.and_then(|()| scanner.finish()).is_some());

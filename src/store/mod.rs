@@ -43,6 +43,7 @@ pub mod view;
 use std::io;
 use std::path::Path;
 
+use crate::books::entries::Shared;
 use crate::books::settings::{Durability, Settings};
 use crate::error::{Error, Result};
 use crate::json::Object;
@@ -62,7 +63,7 @@ pub struct Store {
     _lock: Lock,
     rooms: Vec<(Room, Dir)>,
     /// The bytes of every document that was loaded, to compare with.
-    loaded: Vec<(Doc, Vec<u8>)>,
+    loaded: Vec<(Doc, Shared)>,
     /// Documents that must stay as they are.
     pub frozen: Vec<Doc>,
     pub settings: Settings,
@@ -121,10 +122,20 @@ impl Store {
         doc: &Doc,
         parse: impl FnOnce(&[u8]) -> std::result::Result<T, String>,
     ) -> Result<Option<T>> {
+        self.load_shared(doc, |bytes| parse(bytes))
+    }
+
+    /// Loads a document that keeps its bytes.
+    pub fn load_shared<T>(
+        &mut self,
+        doc: &Doc,
+        parse: impl FnOnce(&Shared) -> std::result::Result<T, String>,
+    ) -> Result<Option<T>> {
         if !self.find_room(doc.room())? {
             return Ok(None);
         }
         let Some(bytes) = self.room(doc.room())?.read(&doc.file())? else { return Ok(None) };
+        let bytes = Shared::new(bytes);
         let newer = is_newer(&bytes, doc.version());
         match parse(&bytes) {
             Ok(document) => {
@@ -190,7 +201,7 @@ impl Store {
     }
 
     fn put(&mut self, doc: &Doc, bytes: &[u8]) -> Result<()> {
-        let same = |(have, was): &(Doc, Vec<u8>)| have == doc && was == bytes;
+        let same = |(have, was): &(Doc, Shared)| have == doc && was.as_slice() == bytes;
         if self.frozen.contains(doc) || self.loaded.iter().any(same) {
             return Ok(());
         }
