@@ -26,7 +26,7 @@ class Bench:
     def __init__(self, room: Path, binary: Path, starts: int, megabytes: int):
         self.room, self.starts, self.megabytes = room, starts, f"{megabytes} MB transcript"
         # A copy: the original may be built again while this runs.
-        self.binary = Path(shutil.copy2(binary, room / "hookkeeper"))
+        self.linked, self.binary = binary, Path(shutil.copy2(binary, room / "hookkeeper"))
         self.programs = {name: compile_c(name, room) for name in ("floor", "limit")}
         self.small = transcript.write(room / "small.jsonl", 10_000)
         self.large = transcript.write(room / "large.jsonl", megabytes * 1_000_000)
@@ -92,10 +92,14 @@ class Bench:
         project = self.project("mixed")
         floor = books.between_agents(project, self.floor(), "f")
         quiet = books.between_agents(project, books.no_change(project), "q")
+        linked = books.no_change(Project(project.root, self.linked, self.small))
+        linked = books.between_agents(project, linked, "l")
+        there = Ratio("floor there", [floor], 1.4)
         return race([
             Row("floor, between SubagentStart and SubagentStop", floor),
             Row("no change, between SubagentStart and SubagentStop", quiet,
-                [Ratio("floor there", [floor], 1.4)]),
+                [there]),
+            Row("no change there, the program as the linker left it", linked, [there]),
         ], self.starts)
 
     def durable(self) -> list[Row]:

@@ -92,12 +92,12 @@ impl AgentBook {
         let mut entry = match self.remove(&agent.id) {
             Some((mut entry, at)) if entry.is_open() => {
                 entry.session_id = Some(agent.session_id.clone());
-                entry.know(agent.task.as_ref(), agent.background);
+                entry.describe(agent.task.as_ref(), agent.background);
                 return self.entries.slots.insert(at, Slot::Typed(Box::new(entry)));
             }
             Some((mut entry, _)) => {
                 self.uncount(&entry.status);
-                entry.begin(&agent.started);
+                entry.restart(&agent.started);
                 entry
             }
             None => {
@@ -105,11 +105,11 @@ impl AgentBook {
                     Some(was) => self.uncount(if was.succeeded() { COMPLETED } else { FAILED }),
                     None => self.stats.total_spawned += 1,
                 }
-                Tracked::of(&agent.id, &agent.kind, &agent.started)
+                Tracked::new(&agent.id, &agent.kind, &agent.started)
             }
         };
         entry.session_id = Some(agent.session_id.clone());
-        entry.know(agent.task.as_ref(), agent.background);
+        entry.describe(agent.task.as_ref(), agent.background);
         self.entries.push(entry);
     }
 
@@ -119,7 +119,7 @@ impl AgentBook {
             Some((entry, _)) => entry,
             None => {
                 self.stats.total_spawned += 1;
-                Tracked::of(&result.agent_id, &result.kind, &result.started)
+                Tracked::new(&result.agent_id, &result.kind, &result.started)
             }
         };
         if entry.completed_at.as_ref() != Some(&result.completed) || entry.is_open() {
@@ -136,27 +136,27 @@ impl AgentBook {
                 Some(words.filter(|w| !w.is_empty()).unwrap_or_else(|| default_words(result)));
         }
         entry.session_id = Some(result.session_id.clone());
-        entry.know(result.task.as_ref(), result.background);
+        entry.describe(result.task.as_ref(), result.background);
         self.entries.push(entry);
         self.drop_oldest();
     }
 
     /// What an agent was called for has become certain.
-    pub fn know(&mut self, id: &str, task: Option<&String>, background: Option<bool>) {
+    pub fn describe(&mut self, id: &str, task: Option<&String>, background: Option<bool>) {
         if let Some(entry) = self.entry(id) {
-            entry.know(task, background);
+            entry.describe(task, background);
         }
     }
 
     /// A sign of life, or that there has been none for too long.
-    pub fn mark(&mut self, id: &str, is_stuck: bool) {
+    pub fn mark_stuck(&mut self, id: &str, is_stuck: bool) {
         if let Some(entry) = self.entry(id).filter(|entry| entry.is_open()) {
             entry.status = if is_stuck { STUCK } else { RUNNING }.into();
         }
     }
 
     /// A running agent that nobody knows of (any more).
-    pub fn lose(&mut self, id: &str, now: &str, why: &str) {
+    pub fn mark_lost(&mut self, id: &str, now: &str, why: &str) {
         if let Some(entry) = self.entry(id).filter(|entry| entry.is_open()) {
             entry.status = FAILED.into();
             entry.completed_at = Some(now.to_owned());

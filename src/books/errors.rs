@@ -116,7 +116,7 @@ impl Errors {
 
     /// Takes a failure in, and gives its record. `None` if this call was counted before.
     pub fn record(&mut self, failure: Failure, id: String, now: Time) -> Option<Record> {
-        if self.counted(&failure.session_id, failure.tool_use_id.as_ref()).is_some() {
+        if self.find_by_call(&failure.session_id, failure.tool_use_id.as_ref()).is_some() {
             return None;
         }
         let known = self.position(|slot| self.is_open(slot, &failure));
@@ -136,12 +136,12 @@ impl Errors {
     }
 
     /// The open record of the same failure.
-    pub fn open(&self, failure: &Failure) -> Option<Record> {
+    pub fn find_open(&self, failure: &Failure) -> Option<Record> {
         self.find(|slot| self.is_open(slot, failure))
     }
 
     /// The record that counted a call.
-    pub fn counted(&self, session_id: &str, tool_use_id: Option<&String>) -> Option<Record> {
+    pub fn find_by_call(&self, session_id: &str, tool_use_id: Option<&String>) -> Option<Record> {
         let id = tool_use_id?;
         let counted = |slot: &Slot<Record>| {
             self.is_of(slot, session_id)

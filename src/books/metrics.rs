@@ -118,7 +118,7 @@ pub struct Cost {
 
 impl Entry {
     /// The entry of a session that ended at `end`.
-    pub fn of(live: &Live, ended: &str, cost: Cost, work: Work, end: Time) -> Self {
+    pub fn new(live: &Live, ended: &str, cost: Cost, work: Work, end: Time) -> Self {
         let seconds = time::seconds_between(&live.started, &time::spell(end)).unwrap_or(0);
         Self {
             session_id: live.session_id.clone(),
@@ -234,7 +234,7 @@ impl Metrics {
     }
 
     /// Keeps the entries that are good, and says how many were not.
-    pub fn keep(&mut self, is_good: impl Fn(&str) -> bool) -> usize {
+    pub fn retain(&mut self, is_good: impl Fn(&str) -> bool) -> usize {
         let before = self.entries.slots.len();
         let mut slots = std::mem::take(&mut self.entries.slots);
         slots.retain(|slot| is_good(&self.entries.text(slot)));
@@ -303,7 +303,7 @@ mod tests {
     fn bad_entries_go_and_the_rest_stays() {
         let file = br#"{"sessions": [{"session_id": "a"}, 3, {"session_id": "b"}], "v": 2}"#;
         let mut metrics = Metrics::parse(file).unwrap();
-        assert_eq!(metrics.keep(|raw| raw.starts_with('{')), 1);
+        assert_eq!(metrics.retain(|raw| raw.starts_with('{')), 1);
         assert!(metrics.find("a").is_some() && metrics.find("b").is_some());
         assert!(String::from_utf8(metrics.to_bytes()).unwrap().contains("\"v\": 2"));
     }

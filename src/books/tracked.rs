@@ -108,7 +108,7 @@ impl Tracked {
         time::age(&self.spawned_at, now)
     }
 
-    pub fn of(id: &str, kind: &str, started: &str) -> Self {
+    pub fn new(id: &str, kind: &str, started: &str) -> Self {
         Self {
             id: id.to_owned(),
             kind: kind.to_owned(),
@@ -120,14 +120,14 @@ impl Tracked {
     }
 
     /// It had ended, and runs again.
-    pub fn begin(&mut self, started: &str) {
-        let fresh = Self::of(&self.id, &self.kind, started);
+    pub fn restart(&mut self, started: &str) {
+        let fresh = Self::new(&self.id, &self.kind, started);
         (self.spawned_at, self.spawned_epoch) = (fresh.spawned_at, fresh.spawned_epoch);
         (self.status, self.completed_at, self.result) = (fresh.status, None, None);
     }
 
     /// What has become certain about it.
-    pub fn know(&mut self, description: Option<&String>, background: Option<bool>) {
+    pub fn describe(&mut self, description: Option<&String>, background: Option<bool>) {
         self.description = description.cloned().or(self.description.take());
         self.background = background.or(self.background);
     }

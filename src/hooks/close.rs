@@ -77,7 +77,7 @@ impl Closing {
         if live.worked {
             let cost = snapshot.costs.get(&live.session_id).cloned().unwrap_or_default();
             let work = snapshot.queue.as_ref().map(|queue| queue.of(&live.session_id));
-            let entry = Entry::of(&live, ended, cost, work.unwrap_or_default(), end);
+            let entry = Entry::new(&live, ended, cost, work.unwrap_or_default(), end);
             self.too_old.extend(self.metrics.put(entry));
             self.measured = true;
         }

@@ -158,12 +158,14 @@ pub fn put_copies<'a>(
     snapshot: &Snapshot,
     lives: impl Iterator<Item = &'a Live> + Clone,
 ) {
-    let active = Active::of(lives.clone(), snapshot.active.as_ref());
+    let active = Active::from_records(lives.clone(), snapshot.active.as_ref());
     if snapshot.active.is_some() || active.total_spawned > 0 || !active.agents.is_empty() {
         plan.put(Doc::Active, &active);
     }
     match latest(lives) {
-        Some(live) => plan.put(Doc::Current, &Current::of(live, snapshot.current.as_ref())),
+        Some(live) => {
+            plan.put(Doc::Current, &Current::from_record(live, snapshot.current.as_ref()))
+        }
         None => plan.changes.push(Change::Remove(Doc::Current)),
     }
 }

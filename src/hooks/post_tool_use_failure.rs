@@ -68,7 +68,7 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
     let mut errors = snapshot.errors.clone().unwrap_or_default();
     let place = place::find(&failure.message);
     let call = failure.tool_use_id.clone();
-    let was_escalated = errors.open(&failure).is_some_and(|record| record.status == ESCALATED);
+    let was_escalated = errors.find_open(&failure).is_some_and(|record| record.status == ESCALATED);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
         return again(live, &errors, call.as_ref(), snapshot);
     };
@@ -101,7 +101,8 @@ pub fn record(failure: Failure, mut live: Live, snapshot: &Snapshot, context: &C
 fn again(mut live: Live, errors: &Errors, call: Option<&String>, snapshot: &Snapshot) -> Plan {
     let mut plan = Plan::because("this call was counted already");
     desk::count_errors(&mut live, errors);
-    let open = errors.counted(&live.session_id, call).filter(|record| record.status != RECOVERED);
+    let open =
+        errors.find_by_call(&live.session_id, call).filter(|record| record.status != RECOVERED);
     if let Some(record) = open {
         live.open_target(&record.target);
     }

@@ -103,8 +103,11 @@ fn backup(
                 .as_ref()
                 .map_or(Value::Null, |markdown| json!({"markdown": markdown})),
             work_queue: value(serde_json::to_value(&snapshot.queue)),
-            active_agents: value(serde_json::to_value(Active::of(lives, snapshot.active.as_ref()))),
-            session: value(serde_json::to_value(Current::of(live, None))),
+            active_agents: value(serde_json::to_value(Active::from_records(
+                lives,
+                snapshot.active.as_ref(),
+            ))),
+            session: value(serde_json::to_value(Current::from_record(live, None))),
             extra: beside(branch, snapshot),
         },
         context_tokens_before: snapshot.in_context.tokens,

@@ -75,7 +75,7 @@ impl<'a> Witness<'a> {
     pub fn know<'b>(&mut self, agents: impl IntoIterator<Item = &'b Agent>) {
         for agent in agents {
             self.change(agent.branch.as_deref(), |book| {
-                book.know(&agent.id, agent.task.as_ref(), agent.background);
+                book.describe(&agent.id, agent.task.as_ref(), agent.background);
             });
         }
     }
@@ -83,13 +83,13 @@ impl<'a> Witness<'a> {
     /// The same for one that has ended.
     pub fn know_result(&mut self, result: &AgentResult) {
         self.change(result.branch.as_deref(), |book| {
-            book.know(&result.agent_id, result.task.as_ref(), result.background);
+            book.describe(&result.agent_id, result.task.as_ref(), result.background);
         });
     }
 
     /// A sign of life of an agent.
     pub fn alive(&mut self, agent: &Agent) {
-        self.change(agent.branch.as_deref(), |book| book.mark(&agent.id, false));
+        self.change(agent.branch.as_deref(), |book| book.mark_stuck(&agent.id, false));
     }
 
     /// Marks who is stuck and who is not, and strikes off those that no session knows any more.
@@ -139,7 +139,7 @@ fn look(
             // Another tool wrote it down; all we know is when it began.
             (None, None) => entry.age(context.now),
             (None, Some(_)) => {
-                book.lose(&entry.id, &context.spelled(), ENDED);
+                book.mark_lost(&entry.id, &context.spelled(), ENDED);
                 continue;
             }
         };
@@ -147,7 +147,7 @@ fn look(
             Some(agent) => agent.is_stuck(silent, context.now, context.settings.stuck_after()),
             None => silent > context.settings.stuck_after(),
         };
-        book.mark(&entry.id, is_stuck);
+        book.mark_stuck(&entry.id, is_stuck);
         if is_stuck {
             stuck.push((entry, silent));
         }

@@ -107,7 +107,7 @@ fn good_lines(documents: &Documents, schema: &str, file: &str, bytes: &[u8]) -> 
 fn good_entries(documents: &Documents, file: &str, bytes: &[u8]) -> Option<Kept> {
     let mut metrics = Metrics::parse(bytes).ok()?;
     let gone =
-        metrics.keep(|raw| documents.faults("metrics-entry", file, raw.as_bytes()).is_empty());
+        metrics.retain(|raw| documents.faults("metrics-entry", file, raw.as_bytes()).is_empty());
     let good = metrics.to_bytes();
     documents.faults("metrics", file, &good).is_empty().then_some((good, gone, "session"))
 }

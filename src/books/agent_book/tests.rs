@@ -24,11 +24,11 @@ fn counts_hold_through_everything() {
     book.start(&a, None);
     book.start(&a, None);
     assert_eq!(counts(&book), [1, 0, 0, 0]);
-    book.mark("a", true);
+    book.mark_stuck("a", true);
     assert_eq!(counts(&book), [1, 0, 0, 1]);
-    book.mark("a", false);
+    book.mark_stuck("a", false);
     assert_eq!(counts(&book), [1, 0, 0, 0]);
-    book.mark("a", true);
+    book.mark_stuck("a", true);
     let end = ended("a", SUCCESS, "2026-01-29T10:10:00Z");
     for _ in 0..2 {
         book = AgentBook::parse(&book.to_bytes()).unwrap();
@@ -45,8 +45,8 @@ fn counts_hold_through_everything() {
     // One whose start was never seen, and one whose session is gone.
     book.end(&ended("b", SUCCESS, "2026-01-29T10:30:00Z"), None);
     book.start(&agent("c", "2026-01-29T10:30:00Z"), None);
-    book.lose("c", "2026-01-29T10:31:00Z", "gone");
-    book.lose("c", "2026-01-29T10:32:00Z", "gone");
+    book.mark_lost("c", "2026-01-29T10:31:00Z", "gone");
+    book.mark_lost("c", "2026-01-29T10:32:00Z", "gone");
     assert_eq!(counts(&book), [3, 1, 2, 0]);
     let results: Vec<_> = book.all().into_iter().map(|entry| entry.result.unwrap()).collect();
     assert_eq!(results, ["lost", "success", "lost: gone"]);

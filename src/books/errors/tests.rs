@@ -113,11 +113,11 @@ fn what_stays_text_is_written_as_if_it_had_been_parsed() {
         |errors, now| {
             let mut again = failure(Class::Network, "again");
             (again.target, again.session_id) = ("Bash grep \"9\" \\".into(), "s1".into());
-            assert!(errors.open(&again).is_some());
+            assert!(errors.find_open(&again).is_some());
             errors.record(again, "again".into(), now);
         },
         |errors, _| assert_eq!(errors.recover("s3", "Bash grep \"3\" \\"), 1),
-        |errors, _| assert!(errors.counted("s2", Some(&"call-30".into())).is_some()),
+        |errors, _| assert!(errors.find_by_call("s2", Some(&"call-30".into())).is_some()),
         |errors, _| errors.clear("s0"),
     ];
     let mut text = typed.to_bytes();

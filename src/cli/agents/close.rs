@@ -32,7 +32,7 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
         let folder = folder.map(|(folder, _)| folder.clone()).context("it is gone")?;
         let doc = Doc::BranchAgents(BranchKey::known(&folder).context("it is gone")?);
         let mut book = store.load(&doc, AgentBook::parse)?.unwrap_or_default();
-        book.lose(&id, &now, "closed by a person");
+        book.mark_lost(&id, &now, "closed by a person");
         let entry = book.find(&id).context("it is gone")?;
         store.commit(&[Change::Put(doc, book.to_bytes())])?;
         Ok((entry, folder))

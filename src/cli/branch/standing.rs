@@ -177,12 +177,12 @@ fn witness(
             }
             // The next start on its branch strikes it off.
             None if entry.session_id.is_some() => {
-                book.lose(&entry.id, &time::spell(now), ENDED);
+                book.mark_lost(&entry.id, &time::spell(now), ENDED);
                 continue;
             }
             None => (entry.age(now), entry.age(now) > threshold),
         };
-        book.mark(&entry.id, is_stuck);
+        book.mark_stuck(&entry.id, is_stuck);
         silent.push((entry.id, quiet));
     }
     Ok((book, silent))

@@ -94,7 +94,7 @@ impl Books {
         }
         lives.sort_by(|a, b| a.started.cmp(&b.started));
         Self {
-            active: Active::of(
+            active: Active::from_records(
                 lives.iter(),
                 one(view, "agents/active.json", &mut unreadable).as_ref(),
             ),
