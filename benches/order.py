@@ -59,7 +59,8 @@ def main() -> None:
         names: dict[str, None] = {}
         for event, fields in events(project):
             called = functions(project, event, fields, Path(room) / "profile")
-            names |= dict.fromkeys(called)
+            # Sorted, so that the list changes only where the program does.
+            names |= dict.fromkeys(sorted(set(called)))
     ORDER.write_text(HEAD + "".join(f"{name}\n" for name in names))
     print(f"{len(names)} functions in {ORDER}")
 
