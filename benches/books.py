@@ -126,7 +126,9 @@ def age(project: Project, agents: int, errors: int, sessions: int) -> None:
     session = project.state / "session"
     entries = [metrics_entry(n) for n in range(sessions)]
     (session / "metrics-archive.jsonl").write_text("".join(map(compact, entries[:-200])))
-    (session / "metrics.json").write_text(json.dumps({"sessions": entries[-200:]}, indent=2) + "\n")
+    # As the program writes them: an entry on a line.
+    newest = ",\n    ".join(compact(entry).rstrip("\n") for entry in entries[-200:])
+    (session / "metrics.json").write_text(f'{{\n  "sessions": [\n    {newest}\n  ]\n}}\n')
     for n in range(agents):
         project.start_agent(f"old-{n:05}")
         project.stop_agent(f"old-{n:05}")
@@ -152,6 +154,23 @@ def metrics_entry(n: int) -> dict:
 
 def no_change(project: Project) -> Contestant:
     return project.hook("PostToolUse", lambda n: READ, "nothing to record", 0)
+
+
+def between_agents(project: Project, inner: Contestant, letter: str) -> Contestant:
+    """A program that is started while an agent of the project's session runs."""
+    name, kept = f"{letter}{{:016}}".format, Kept(project, "agents/results/synthesis.json")
+
+    def before(n: int) -> bytes:
+        project.start_agent(name(n))
+        return inner.before(n)
+
+    def after(n: int) -> None:
+        inner.after(n)
+        project.stop_agent(name(n))
+        (project.state / f"agents/results/{name(n)}.json").unlink()
+        kept.put_back()
+
+    return Contestant(inner.argv, inner.env, before, after)
 
 
 def agent_start(project: Project) -> Contestant:

@@ -29,6 +29,11 @@ def environment(project: Path) -> dict[str, str]:
 
 def start(argv: list[str], env: dict[str, str], stdin: bytes) -> int:
     """Nanoseconds from the start of a program to its end."""
+    return measure(argv, env, stdin)[0]
+
+
+def measure(argv: list[str], env: dict[str, str], stdin: bytes) -> tuple[int, int]:
+    """Nanoseconds from the start of a program to its end, and its page faults."""
     # A file in memory: one on the disk would still be written while the program is measured.
     payload = os.memfd_create("payload")
     os.write(payload, stdin)
@@ -36,12 +41,12 @@ def start(argv: list[str], env: dict[str, str], stdin: bytes) -> int:
     streams = [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate((payload, DEVNULL, DEVNULL))]
     began = time.perf_counter_ns()
     pid = os.posix_spawn(argv[0], argv, env, file_actions=streams)
-    _, status = os.waitpid(pid, 0)
+    _, status, usage = os.wait4(pid, 0)
     took = time.perf_counter_ns() - began
     os.close(payload)
     if status != 0:
         raise Failed(f"{argv} ended with {os.waitstatus_to_exitcode(status)} on {stdin[:300]!r}")
-    return took
+    return took, usage.ru_minflt
 
 
 @dataclass
@@ -64,6 +69,12 @@ class Contestant:
         took = start(self.argv, self.env, stdin)
         self.after(n)
         return took
+
+    def faults(self, n: int) -> int:
+        """Pages that one start asks the kernel for."""
+        faults = measure(self.argv, self.env, self.before(n))[1]
+        self.after(n)
+        return faults
 
     def instructions(self, n: int) -> int:
         """The same start under callgrind."""
@@ -153,10 +164,14 @@ def compile_c(name: str, to: Path) -> str:
 
 
 def build_release() -> Path:
-    """Builds the program. Where it is then, cargo says."""
     if not shutil.which("cargo"):
         raise Failed("there is no cargo: name a program with --binary")
-    build = ["cargo", "build", "--release", "--message-format=json"]
-    ran = subprocess.run(build, cwd=HERE.parent, stdout=subprocess.PIPE, check=True)
+    return build("build", "--release")
+
+
+def build(command: str, *options: str) -> Path:
+    """Builds the program. Where it is then, cargo says."""
+    argv = ["cargo", command, "--message-format=json", *options]
+    ran = subprocess.run(argv, cwd=HERE.parent, stdout=subprocess.PIPE, check=True)
     messages = map(json.loads, ran.stdout.splitlines())
     return next(Path(message["executable"]) for message in messages if message.get("executable"))

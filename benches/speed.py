@@ -26,7 +26,7 @@ class Bench:
     def __init__(self, room: Path, binary: Path, starts: int, megabytes: int):
         self.room, self.starts, self.megabytes = room, starts, f"{megabytes} MB transcript"
         # A copy: the original may be built again while this runs.
-        self.binary = Path(shutil.copy2(binary, room / "hookkeeper"))
+        self.linked, self.binary = binary, Path(shutil.copy2(binary, room / "hookkeeper"))
         self.programs = {name: compile_c(name, room) for name in ("floor", "limit")}
         self.small = transcript.write(room / "small.jsonl", 10_000)
         self.large = transcript.write(room / "large.jsonl", megabytes * 1_000_000)
@@ -85,6 +85,21 @@ class Bench:
             Row("aged: Stop of a plain turn", old_turn, [Ratio("fresh", [turn], 1.25)]),
             Row(f"SubagentStop, {self.megabytes}", end_large, [Ratio("10 KB", [end], 1.25)]),
             Row(f"Stop, {self.megabytes}", turn_large, [Ratio("10 KB", [turn], 1.25)]),
+        ], self.starts)
+
+    def mixed(self) -> list[Row]:
+        """The quiet hook between others of its session, and the floor in the same place."""
+        project = self.project("mixed")
+        floor = books.between_agents(project, self.floor(), "f")
+        quiet = books.between_agents(project, books.no_change(project), "q")
+        linked = books.no_change(Project(project.root, self.linked, self.small))
+        linked = books.between_agents(project, linked, "l")
+        there = Ratio("floor there", [floor], 1.4)
+        return race([
+            Row("floor, between SubagentStart and SubagentStop", floor),
+            Row("no change, between SubagentStart and SubagentStop", quiet,
+                [there]),
+            Row("no change there, the program as the linker left it", linked, [there]),
         ], self.starts)
 
     def durable(self) -> list[Row]:
@@ -170,14 +185,17 @@ class Bench:
             row("Node script", shutil.which("node"), "ledger.js"),
         ], min(30, self.starts))
 
-    def instructions(self) -> dict[str, int]:
-        if not shutil.which("valgrind"):
-            return {}
+    def counts(self) -> dict[str, dict[str, int]]:
+        """What hardly depends on the machine: page faults, and instructions if there is valgrind."""
         ending = self.project("ending")
         hooks = {"no change": books.no_change(self.fresh),
                  "SubagentStart": books.agent_start(self.fresh),
                  "SessionEnd": books.session_end(ending, Kept(ending, "session/metrics.json"))}
-        return {name: hook.instructions(10**6) for name, hook in hooks.items()}
+        counts = {"Page faults": {"floor": self.floor().faults(0)}}
+        counts["Page faults"] |= {name: hook.faults(10**6) for name, hook in hooks.items()}
+        if shutil.which("valgrind"):
+            counts["Instructions"] = {name: hook.instructions(10**6 + 1) for name, hook in hooks.items()}
+        return counts
 
 
 def to(limits: list[Row], at_most: float | None = None) -> Ratio:
@@ -196,18 +214,18 @@ def main() -> None:
     binary = options.binary or build_release()
     with tempfile.TemporaryDirectory(prefix="hk-speed-", dir=options.room) as room:
         bench = Bench(Path(room), binary, starts, 20 if options.quick else 100)
-        rows = [*bench.ephemeral(), *bench.durable(), *bench.transcripts()]
+        rows = [*bench.ephemeral(), *bench.mixed(), *bench.durable(), *bench.transcripts()]
         bench.fresh.verify()
         bench.aged.verify()
         rows += bench.executions()
         rows += bench.scripts()
-        counts = bench.instructions()
+        counts = bench.counts()
     load = os.getloadavg()[0]
     print(f"{starts} starts of each, medians; load {load:.1f}.\n\n{table(rows)}\n")
-    counted = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    print("Instructions:", counted or "valgrind is not installed")
+    for what, counted in counts.items():
+        print(f"{what}:", ", ".join(f"{name} {count:,}" for name, count in counted.items()))
     if options.json:
-        report = {"starts": starts, "load": load, "instructions": counts,
+        report = {"starts": starts, "load": load, "counts": counts,
                   "rows": [row.as_json() for row in rows]}
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 

@@ -24,7 +24,7 @@ use crate::books::synthesis::{ParkedSynthesis, Synthesis};
 use crate::books::watched::Watched;
 use crate::books::wiring;
 use crate::execute::document as execution;
-use crate::state::{Doc, Document, Row};
+use crate::state::{Bytes, Doc, Document, Row};
 use crate::store::{log, spool};
 
 /// Our own settings, which people write.
@@ -105,7 +105,7 @@ pub fn has_documents(folder: &str) -> bool {
 }
 
 fn add<T: Document>(all: &mut Vec<Declared>) {
-    let check = |doc: &Doc, bytes: &[u8]| T::parse(doc, bytes).map(drop);
+    let check = |doc: &Doc, bytes: &[u8]| T::parse(doc, &Bytes::new(bytes.to_vec())).map(drop);
     all.extend(T::ROWS.iter().map(|row| Declared { row, check }));
 }
 

@@ -4,21 +4,29 @@
 //! payload with a whole file in it costs one scan and no copy. A field of the wrong type is a
 //! field that is not there; of two equal keys the last one counts.
 
+pub mod scan;
+
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use scan::{Scanner, unescape};
+
 #[derive(Default, Clone)]
-pub struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Object<'a>(Vec<(Cow<'a, str>, &'a str)>);
 
 impl<'a> Object<'a> {
     pub fn parse(bytes: &'a [u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice(bytes)
+        match std::str::from_utf8(bytes).ok().and_then(fields) {
+            Some(fields) => Ok(Self(fields)),
+            None => Err(refusal(bytes, "")),
+        }
     }
 
-    pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
+    /// A field's value as it stands.
+    pub fn raw(&self, key: &str) -> Option<&'a str> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|&(_, raw)| raw)
     }
 
@@ -32,30 +40,30 @@ impl<'a> Object<'a> {
     }
 
     pub fn flag(&self, key: &str) -> bool {
-        self.raw(key).is_some_and(|raw| raw.get() == "true")
+        self.raw(key).is_some_and(|raw| raw == "true")
     }
 
     pub fn number(&self, key: &str) -> Option<u64> {
-        let number: f64 = serde_json::from_str(self.raw(key)?.get()).ok()?;
+        let number: f64 = serde_json::from_str(self.raw(key)?).ok()?;
         (number.is_finite() && (0.0..9e15).contains(&number)).then_some(number as u64)
     }
 
     pub fn float(&self, key: &str) -> Option<f64> {
-        serde_json::from_str(self.raw(key)?.get()).ok()
+        serde_json::from_str(self.raw(key)?).ok()
     }
 
     pub fn object(&self, key: &str) -> Option<Object<'a>> {
-        serde_json::from_str(self.raw(key)?.get()).ok()
+        fields(self.raw(key)?).map(Object)
     }
 
-    pub fn list(&self, key: &str) -> Option<Vec<&'a RawValue>> {
-        serde_json::from_str(self.raw(key)?.get()).ok()
+    pub fn list(&self, key: &str) -> Option<Vec<&'a str>> {
+        items(self.raw(key)?)
     }
 
     /// The objects of a list; what is no object is passed over.
     pub fn objects(&self, key: &str) -> Option<Vec<Object<'a>>> {
         let list = self.list(key)?;
-        Some(list.iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect())
+        Some(list.into_iter().filter_map(fields).map(Object).collect())
     }
 }
 
@@ -90,7 +98,7 @@ pub fn map_strings(text: &str, mut change: impl FnMut(&str, &str) -> String) -> 
 /// A string between its quotes, changed and encoded again.
 fn changed(key: &str, raw: &str, change: &mut impl FnMut(&str, &str) -> String) -> String {
     let quoted = format!("\"{raw}\"");
-    let value = serde_json::from_str::<&RawValue>(&quoted).ok().and_then(text);
+    let value = text(&quoted);
     // No string at all: nothing in it may be kept as it is.
     let Some(value) = value else { return change(key, "") };
     let new = change(key, &value);
@@ -114,65 +122,67 @@ fn closing_quote(text: &str) -> usize {
 }
 
 /// A JSON string, decoded. Half a surrogate pair (a client that cut an emoji) becomes U+FFFD.
-pub fn text(raw: &RawValue) -> Option<String> {
-    if !raw.get().starts_with('"') {
+pub fn text(raw: &str) -> Option<String> {
+    if !raw.starts_with('"') {
         return None;
     }
-    serde_json::from_str(raw.get()).ok().or_else(|| {
-        let Bytes(bytes) = serde_json::from_str(raw.get()).ok()?;
+    serde_json::from_str(raw).ok().or_else(|| {
+        let Bytes(bytes) = serde_json::from_str(raw).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     })
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::with_capacity(20);
-                while let Some((Key(key), value)) = map.next_entry()? {
-                    fields.push((key, value));
-                }
-                Ok(fields)
-            }
-        }
-
-        deserializer.deserialize_map(Fields).map(Object)
-    }
+/// The keys and values of an object. `None`: it is something else, or no JSON.
+fn fields(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
+    let mut fields = Vec::with_capacity(20);
+    let mut scanner = Scanner::new(text.as_bytes());
+    scanner.object(|scanner, key| {
+        let value = scanner.value()?;
+        fields.push((unescape(key.slice(text))?, value.slice(text)));
+        Some(())
+    })?;
+    scanner.finish()?;
+    Some(fields)
 }
 
-/// A key, borrowed unless it has escapes.
-struct Key<'a>(Cow<'a, str>);
+/// The items of a list. `None`: it is something else, or no JSON.
+fn items(text: &str) -> Option<Vec<&str>> {
+    let mut items = Vec::new();
+    let mut scanner = Scanner::new(text.as_bytes());
+    scanner.list(|scanner| {
+        items.push(scanner.value()?.slice(text));
+        Some(())
+    })?;
+    scanner.finish()?;
+    Some(items)
+}
 
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Borrow;
+/// Why bytes are no object, or one whose field `list` is no list, in serde_json's words.
+pub fn refusal(bytes: &[u8], list: &str) -> serde_json::Error {
+    struct AnyObject<'a>(&'a str);
 
-        impl<'de> Visitor<'de> for Borrow {
-            type Value = Cow<'de, str>;
+    impl<'de> Visitor<'de> for AnyObject<'_> {
+        type Value = ();
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-
-            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
-                Ok(Cow::Borrowed(key))
-            }
-
-            fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-                Ok(Cow::Owned(key.to_owned()))
-            }
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON object")
         }
 
-        deserializer.deserialize_str(Borrow).map(Key)
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                if !self.0.is_empty() && key == self.0 {
+                    map.next_value::<Vec<&RawValue>>()?;
+                } else {
+                    map.next_value::<&RawValue>()?;
+                }
+            }
+            Ok(())
+        }
     }
+
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let walked = deserializer.deserialize_map(AnyObject(list)).and_then(|()| deserializer.end());
+    walked.err().unwrap_or_else(|| Error::custom("it cannot be read"))
 }
 
 /// A JSON string as bytes: serde_json lets unpaired surrogates through only this way.

@@ -1,7 +1,7 @@
 //! What a hook decides, as data: documents to write in this order, and a reply.
 
 use crate::reply::Reply;
-use crate::state::{Doc, Document, Read, Write};
+use crate::state::{Bytes, Doc, Document, Read, Write};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
@@ -49,7 +49,7 @@ impl Plan {
         let is_put = |change: &Change| matches!(change, Change::Put(write) if write.doc() == doc);
         let at = self.changes.iter().rposition(is_put)?;
         match self.changes.remove(at) {
-            Change::Put(write) => T::parse(doc, write.bytes()).ok(),
+            Change::Put(write) => T::parse(doc, &Bytes::new(write.bytes().to_vec())).ok(),
             _ => None,
         }
     }

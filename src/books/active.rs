@@ -28,7 +28,10 @@ pub struct Active {
 
 impl Active {
     /// The copy of the live records; what `before` held that we do not know stays.
-    pub fn of<'a>(lives: impl Iterator<Item = &'a Live> + Clone, before: Option<&Self>) -> Self {
+    pub fn from_records<'a>(
+        lives: impl Iterator<Item = &'a Live> + Clone,
+        before: Option<&Self>,
+    ) -> Self {
         let mut agents: Vec<Agent> = lives.clone().flat_map(|live| live.agents.clone()).collect();
         agents.sort_by(|a, b| a.started.cmp(&b.started));
         for agent in &mut agents {

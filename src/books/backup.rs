@@ -8,7 +8,7 @@ use crate::id::sha256_hex;
 use crate::json::Object;
 #[cfg(test)]
 use crate::schema::fields;
-use crate::state::{Doc, Document, Row, State, document};
+use crate::state::{Bytes, Doc, Document, Row, State, document};
 
 /// Backups of all sessions together.
 pub const IN_ALL: usize = 30;
@@ -114,7 +114,7 @@ impl Document for BackupOwner {
         Backup::doc(file)
     }
 
-    fn parse(_: &Doc, bytes: &[u8]) -> Result<Self, String> {
+    fn parse(_: &Doc, bytes: &Bytes) -> Result<Self, String> {
         let backup = Object::parse(bytes).map_err(|error| error.to_string())?;
         Ok(Self(backup.text("session_id").unwrap_or_default()))
     }

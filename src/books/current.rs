@@ -65,7 +65,7 @@ const FIELDS: [&str; 17] = [
 
 impl<'a> Current<'a> {
     /// The copy of `live`; `before` is what the document held until now.
-    pub fn of(live: &'a Live, before: Option<&Map<String, Value>>) -> Self {
+    pub fn from_record(live: &'a Live, before: Option<&Map<String, Value>>) -> Self {
         let unknown = |(key, _): &(&String, &Value)| !FIELDS.contains(&key.as_str());
         let extra = before.into_iter().flatten().filter(unknown);
         Self {

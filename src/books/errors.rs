@@ -1,19 +1,26 @@
 //! `errors/classified.json`: failures worth remembering, how often they were tried, what became of
 //! them. The seed's schema, plus what is needed to recognise the same failure again.
 
+mod class;
+mod record;
+mod tally;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Extra, keep_newest};
-#[cfg(test)]
-use crate::schema::fields;
+use super::Extra;
+use super::entries::{self, Entries, Shared, Slot};
 use crate::state::{Row, document};
-use crate::time::{self, Time};
+use crate::time::Time;
+
+pub use class::Class;
+pub use record::{Failure, Record};
+pub use tally::{Summary, Tally};
 
 const RECORDS: usize = 200;
-const TOOL_USE_IDS: usize = 20;
 
 pub const PENDING: &str = "pending_retry";
 pub const RECOVERED: &str = "recovered";
@@ -21,448 +28,277 @@ pub const ESCALATED: &str = "escalated";
 pub const QUEUED: &str = "queued";
 pub const LOGGED: &str = "logged";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    Network,
-    RateLimit,
-    Timeout,
-    Resource,
-    Syntax,
-    Permission,
-    Unknown,
-    /// A failing test run, or a command whose non-zero exit is an answer: `unknown`, only logged.
-    Answer,
-}
-
-impl Class {
-    /// Every name there is.
-    #[cfg(test)]
-    const NAMES: [&str; 7] =
-        ["network", "rate_limit", "timeout", "resource", "syntax", "permission", "unknown"];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Network => "network",
-            Self::RateLimit => "rate_limit",
-            Self::Timeout => "timeout",
-            Self::Resource => "resource",
-            Self::Syntax => "syntax",
-            Self::Permission => "permission",
-            Self::Unknown | Self::Answer => "unknown",
-        }
-    }
-
-    pub fn max_retries(self) -> u64 {
-        match self {
-            Self::Network | Self::RateLimit => 3,
-            Self::Timeout | Self::Resource => 2,
-            Self::Unknown | Self::Answer => 1,
-            Self::Syntax | Self::Permission => 0,
-        }
-    }
-
-    /// Seconds to wait before retry `n` (from 1), unless the message says otherwise.
-    fn wait(self, n: u64) -> i64 {
-        let doubled = |first: i64| first << n.saturating_sub(1).min(8);
-        match self {
-            Self::Network => doubled(30),
-            Self::RateLimit => doubled(60).min(300),
-            Self::Resource => 30,
-            _ => 0,
-        }
-    }
-
-    /// What becomes of a failure when there is no retry left for it.
-    fn exhausted(self, repeats: u64) -> &'static str {
-        match self {
-            Self::Syntax => QUEUED,
-            Self::Answer => LOGGED,
-            Self::Unknown if repeats < 3 => LOGGED,
-            _ => ESCALATED,
-        }
-    }
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Errors {
+    entries: Entries<Record>,
+    pub summary: Summary,
+    /// Records that had to go, by session: the summary counts them too.
+    dropped: BTreeMap<String, Tally>,
+    extra: Extra,
 }
 
 /// Failures worth remembering, and what became of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(extend("required" = ["errors", "summary"])))]
-pub struct Errors {
-    pub errors: Vec<Record>,
-    pub summary: Summary,
+pub struct File {
+    errors: Vec<Record>,
+    summary: Summary,
     /// Records that had to go, by session: the summary counts them too.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub dropped: BTreeMap<String, Tally>,
+    dropped: BTreeMap<String, Tally>,
     #[serde(flatten)]
-    pub extra: Extra,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
-    "id", "timestamp", "classification", "tool", "message", "retry_count", "max_retries",
-    "status", "next_retry", "context"
-])))]
-pub struct Record {
-    pub id: String,
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
-    pub timestamp: String,
-    #[cfg_attr(test, schemars(extend("enum" = Class::NAMES)))]
-    pub classification: String,
-    pub tool: String,
-    pub message: String,
-    pub retry_count: u64,
-    pub max_retries: u64,
-    #[cfg_attr(test, schemars(extend("enum" = [PENDING, RECOVERED, ESCALATED, QUEUED, LOGGED])))]
-    pub status: String,
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
-    pub next_retry: Option<String>,
-    /// What the call was about: a URL, a file, a command.
-    pub context: Extra,
-    pub session_id: String,
-    pub agent_id: Option<String>,
-    /// Class, tool and target: the same failure again has the same one.
-    pub fingerprint: String,
-    /// `tool target`: what a later success is compared with.
-    pub target: String,
-    /// How often it happened, the first time included.
-    pub occurrences: u64,
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
-    pub last_seen: String,
-    /// The calls that were counted, so that an event that is played twice counts once.
-    pub tool_use_ids: Vec<String>,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["total", "recovered", "pending", "escalated"])))]
-pub struct Summary {
-    pub total: u64,
-    pub recovered: u64,
-    pub pending: u64,
-    pub escalated: u64,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["total", "recovered", "escalated"])))]
-pub struct Tally {
-    pub total: u64,
-    pub recovered: u64,
-    pub escalated: u64,
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// A failure as an event reports it.
-pub struct Failure {
-    pub class: Class,
-    pub tool: String,
-    pub target: String,
-    pub message: String,
-    pub context: Extra,
-    pub session_id: String,
-    pub agent_id: Option<String>,
-    pub tool_use_id: Option<String>,
-    /// When the message itself says that a retry makes sense.
-    pub not_before: Option<Time>,
+    extra: Extra,
 }
 
 impl Errors {
-    /// Takes a failure in, and gives its record. `None` if this call was counted before.
-    pub fn record(&mut self, failure: Failure, id: String, now: Time) -> Option<Record> {
-        let fingerprint = failure.fingerprint();
-        if self.counted(&failure.session_id, failure.tool_use_id.as_ref()).is_some() {
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::parse_shared(&Shared::new(bytes.to_vec()))
+    }
+
+    /// Parses a document without a copy of its bytes. Records in the form in which they are written
+    /// stay text. A document with others in it is parsed as a whole, and so refused if any of them
+    /// is wrong.
+    pub fn parse_shared(bytes: &Shared) -> Result<Self, String> {
+        if let Some(errors) = Self::splice(bytes) {
+            return Ok(errors);
+        }
+        let file: File = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        Ok(Self {
+            entries: file.errors.into(),
+            summary: file.summary,
+            dropped: file.dropped,
+            extra: file.extra,
+        })
+    }
+
+    fn splice(bytes: &Shared) -> Option<Self> {
+        let (entries, fields) = Entries::<Record>::parse(bytes, "errors")?;
+        let is_ours = |slot: &Slot<Record>| match slot {
+            Slot::Raw(_, outline) => outline.is_ours(),
+            Slot::Typed(_) => true,
+        };
+        if !entries.slots.iter().all(is_ours) {
             return None;
         }
-        let record = match self.errors.iter_mut().find(|record| record.is_open(&failure)) {
+        let mut errors = Self { entries, ..Self::default() };
+        for (key, raw) in fields {
+            match key.as_str() {
+                "summary" => errors.summary = serde_json::from_str(&raw).ok()?,
+                "dropped" => errors.dropped = serde_json::from_str(&raw).ok()?,
+                _ => {
+                    errors.extra.insert(key, serde_json::from_str(&raw).ok()?);
+                }
+            }
+        }
+        Some(errors)
+    }
+
+    /// A document of these records, counted.
+    #[cfg(test)]
+    pub fn with_records(records: Vec<Record>) -> Self {
+        let mut errors = Self { entries: records.into(), ..Self::default() };
+        errors.recount();
+        errors
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = "{\n  \"errors\": ".to_owned();
+        self.entries.write(&mut text, |record| entries::indented(record, 2));
+        text.push_str(&format!(",\n  \"summary\": {}", entries::indented(&self.summary, 1)));
+        if !self.dropped.is_empty() {
+            text.push_str(&format!(",\n  \"dropped\": {}", entries::indented(&self.dropped, 1)));
+        }
+        for (key, value) in &self.extra {
+            let value = entries::indented(value, 1);
+            text.push_str(&format!(",\n  {}: {value}", entries::line(key)));
+        }
+        text.push_str("\n}\n");
+        text.into_bytes()
+    }
+
+    /// All records, oldest first.
+    pub fn records(&self) -> Vec<Record> {
+        self.entries.read_all().collect()
+    }
+
+    /// Takes a failure in, and gives its record. `None` if this call was counted before.
+    pub fn record(&mut self, failure: Failure, id: String, now: Time) -> Option<Record> {
+        if self.find_by_call(&failure.session_id, failure.tool_use_id.as_ref()).is_some() {
+            return None;
+        }
+        let known = self.position(|slot| self.is_open(slot, &failure));
+        let record = match known.and_then(|at| self.entries.edit(at)) {
             Some(record) => {
-                record.again(&failure, now);
+                record.repeat(&failure, now);
                 record.clone()
             }
             None => {
-                let record = Record::new(&failure, fingerprint, id, now);
-                self.errors.push(record.clone());
+                let record = Record::new(&failure, id, now);
+                self.entries.push(record.clone());
                 record
             }
         };
-        self.settle();
+        self.recount();
         Some(record)
     }
 
     /// The open record of the same failure.
-    pub fn open(&self, failure: &Failure) -> Option<&Record> {
-        self.errors.iter().find(|record| record.is_open(failure))
+    pub fn find_open(&self, failure: &Failure) -> Option<Record> {
+        self.find(|slot| self.is_open(slot, failure))
     }
 
     /// The record that counted a call.
-    pub fn counted(&self, session_id: &str, tool_use_id: Option<&String>) -> Option<&Record> {
+    pub fn find_by_call(&self, session_id: &str, tool_use_id: Option<&String>) -> Option<Record> {
         let id = tool_use_id?;
-        let counted =
-            |record: &&Record| record.session_id == session_id && record.tool_use_ids.contains(id);
-        self.errors.iter().find(counted)
+        let counted = |slot: &Slot<Record>| {
+            self.is_of(slot, session_id)
+                && self.entries.may_have(slot, id)
+                && self.entries.read(slot).is_some_and(|record| record.tool_use_ids.contains(id))
+        };
+        self.find(counted)
     }
 
     /// The same tool succeeded on the same target: what failed there has recovered.
     pub fn recover(&mut self, session_id: &str, target: &str) -> usize {
         let mut recovered = 0;
-        for record in &mut self.errors {
-            if record.session_id == session_id
-                && record.target == target
-                && record.status != RECOVERED
-            {
-                record.status = RECOVERED.into();
-                record.next_retry = None;
-                recovered += 1;
-            }
+        while let Some(at) = self.position(|slot| self.is_open_at(slot, session_id, target)) {
+            let Some(record) = self.entries.edit(at) else { break };
+            record.recover();
+            recovered += 1;
         }
-        self.settle();
+        self.recount();
         recovered
     }
 
     /// A person has seen to it.
     pub fn resolve(&mut self, id: &str) -> Option<Record> {
-        let record = self.errors.iter_mut().find(|record| record.id == id)?;
-        record.status = RECOVERED.into();
-        record.next_retry = None;
+        let at =
+            self.position(|slot| self.entries.read(slot).is_some_and(|record| record.id == id))?;
+        let record = self.entries.edit(at)?;
+        record.recover();
         let record = record.clone();
-        self.settle();
+        self.recount();
         Some(record)
     }
 
     /// Whether something that failed on a target has not recovered.
     pub fn is_open_on(&self, session_id: &str, target: &str) -> bool {
-        let open = |record: &Record| {
-            record.session_id == session_id && record.target == target && record.status != RECOVERED
-        };
-        self.errors.iter().any(open)
+        self.position(|slot| self.is_open_at(slot, session_id, target)).is_some()
     }
 
     /// Forgets a session that has ended.
     pub fn clear(&mut self, session_id: &str) {
-        self.errors.retain(|record| record.session_id != session_id);
+        let mut slots = std::mem::take(&mut self.entries.slots);
+        slots.retain(|slot| !self.is_of(slot, session_id));
+        self.entries.slots = slots;
         self.dropped.remove(session_id);
-        self.settle();
+        self.recount();
     }
 
     pub fn is_empty(&self) -> bool {
-        self.errors.is_empty() && self.dropped.is_empty()
+        self.entries.slots.is_empty() && self.dropped.is_empty()
     }
 
     pub fn tally(&self, session_id: &str) -> Tally {
         let mut tally = self.dropped.get(session_id).cloned().unwrap_or_default();
-        for record in self.errors.iter().filter(|record| record.session_id == session_id) {
-            tally.add(record);
+        for slot in self.entries.slots.iter().filter(|slot| self.is_of(slot, session_id)) {
+            tally.add(self.status(slot));
         }
         tally
     }
 
-    fn settle(&mut self) {
-        while self.errors.len() > RECORDS {
-            let closed = |record: &Record| matches!(record.status.as_str(), RECOVERED | LOGGED);
-            let at = self.errors.iter().position(closed).unwrap_or(0);
-            let record = self.errors.remove(at);
-            self.dropped.entry(record.session_id.clone()).or_default().add(&record);
+    /// Drops what is too much, closed records first, and counts anew.
+    fn recount(&mut self) {
+        while self.entries.slots.len() > RECORDS {
+            let is_closed = |slot: &Slot<Record>| matches!(self.status(slot), RECOVERED | LOGGED);
+            let slot = self.entries.slots.remove(self.position(is_closed).unwrap_or(0));
+            let session_id = match &slot {
+                Slot::Raw(_, outline) => self.entries.string(outline.session_id),
+                Slot::Typed(record) => record.session_id.clone(),
+            };
+            let mut tally = self.dropped.remove(&session_id).unwrap_or_default();
+            tally.add(self.status(&slot));
+            self.dropped.insert(session_id, tally);
         }
-        let mut all = Tally::default();
+        let (mut all, mut pending) = (Tally::default(), 0);
         self.dropped.values().for_each(|tally| all.join(tally));
-        self.errors.iter().for_each(|record| all.add(record));
+        for slot in &self.entries.slots {
+            all.add(self.status(slot));
+            pending += u64::from(self.status(slot) == PENDING);
+        }
         self.summary.total = all.total;
         self.summary.recovered = all.recovered;
         self.summary.escalated = all.escalated;
-        self.summary.pending =
-            self.errors.iter().filter(|record| record.status == PENDING).count() as u64;
-    }
-}
-
-impl Failure {
-    /// What makes two failures the same: class, tool and target. An answer is no failure of its
-    /// command.
-    fn fingerprint(&self) -> String {
-        let class = if self.class == Class::Answer { "answer" } else { self.class.name() };
-        format!("{class} {}", self.target)
-    }
-}
-
-impl Tally {
-    fn add(&mut self, record: &Record) {
-        self.total += 1;
-        self.recovered += u64::from(record.status == RECOVERED);
-        self.escalated += u64::from(record.status == ESCALATED);
+        self.summary.pending = pending;
     }
 
-    pub fn join(&mut self, other: &Self) {
-        self.total += other.total;
-        self.recovered += other.recovered;
-        self.escalated += other.escalated;
-    }
-}
-
-impl Record {
-    fn is_open(&self, failure: &Failure) -> bool {
-        self.status != RECOVERED
-            && self.session_id == failure.session_id
-            && self.fingerprint == failure.fingerprint()
+    fn position(&self, is_wanted: impl Fn(&Slot<Record>) -> bool) -> Option<usize> {
+        self.entries.slots.iter().position(is_wanted)
     }
 
-    fn new(failure: &Failure, fingerprint: String, id: String, now: Time) -> Self {
-        let mut record = Self {
-            id: format!("error-{id}"),
-            timestamp: time::spell(now),
-            classification: failure.class.name().to_owned(),
-            tool: failure.tool.clone(),
-            max_retries: failure.class.max_retries(),
-            session_id: failure.session_id.clone(),
-            agent_id: failure.agent_id.clone(),
-            fingerprint,
-            target: failure.target.clone(),
-            ..Self::default()
+    fn find(&self, is_wanted: impl Fn(&Slot<Record>) -> bool) -> Option<Record> {
+        let slot = self.entries.slots.iter().find(|slot| is_wanted(slot))?;
+        self.entries.read(slot)
+    }
+
+    fn status<'a>(&'a self, slot: &'a Slot<Record>) -> &'a str {
+        match slot {
+            Slot::Raw(_, outline) => self.entries.word(outline.status),
+            Slot::Typed(record) => &record.status,
+        }
+    }
+
+    fn is_of(&self, slot: &Slot<Record>, session_id: &str) -> bool {
+        match slot {
+            Slot::Raw(_, outline) => self.entries.is_string(outline.session_id, session_id),
+            Slot::Typed(record) => record.session_id == session_id,
+        }
+    }
+
+    /// Whether a record is about the same failure, and it has not recovered.
+    fn is_open(&self, slot: &Slot<Record>, failure: &Failure) -> bool {
+        let fingerprint = failure.fingerprint();
+        let is_same = match slot {
+            Slot::Raw(_, outline) => self.entries.is_string(outline.fingerprint, &fingerprint),
+            Slot::Typed(record) => record.fingerprint == fingerprint,
         };
-        record.again(failure, now);
-        record
+        is_same && self.is_of(slot, &failure.session_id) && self.status(slot) != RECOVERED
     }
 
-    /// The failure has happened (again): grant a retry, or say what becomes of it.
-    fn again(&mut self, failure: &Failure, now: Time) {
-        self.occurrences += 1;
-        self.last_seen = time::spell(now);
-        self.message.clone_from(&failure.message);
-        self.context.clone_from(&failure.context);
-        self.tool_use_ids.extend(failure.tool_use_id.clone());
-        keep_newest(&mut self.tool_use_ids, TOOL_USE_IDS);
-        let class = failure.class;
-        if class != Class::Answer && self.retry_count < self.max_retries {
-            self.retry_count += 1;
-            let wait = TimeDelta::seconds(class.wait(self.retry_count));
-            self.next_retry = Some(time::spell(failure.not_before.unwrap_or(now + wait)));
-            self.status = PENDING.into();
-        } else {
-            self.next_retry = None;
-            self.status = class.exhausted(self.occurrences.saturating_sub(1)).into();
-        }
+    fn is_open_at(&self, slot: &Slot<Record>, session_id: &str, target: &str) -> bool {
+        let is_there = match slot {
+            Slot::Raw(_, outline) => self.entries.is_string(outline.target, target),
+            Slot::Typed(record) => record.target == target,
+        };
+        is_there && self.is_of(slot, session_id) && self.status(slot) != RECOVERED
     }
 }
 
-document!(
-    Errors,
-    Row {
-        name: "errors",
-        path: "state/errors/classified.json",
-        schema: "errors",
-        title: "Classified errors",
-        about: "failures, and what became of them",
-        ..Row::EPHEMERAL
+document!(Errors, Row {
+    name: "errors",
+    path: "state/errors/classified.json",
+    schema: "errors",
+    title: "Classified errors",
+    about: "failures, and what became of them",
+    ..Row::EPHEMERAL
+}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+
+impl<'de> Deserialize<'de> for Errors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        entries::deserialize(deserializer, Self::parse_shared)
     }
-);
+}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failure(class: Class, call: &str) -> Failure {
-        Failure {
-            class,
-            tool: "Bash".into(),
-            target: "Bash curl example.com".into(),
-            message: "no".into(),
-            context: Extra::new(),
-            session_id: "s".into(),
-            agent_id: None,
-            tool_use_id: Some(call.into()),
-            not_before: None,
-        }
-    }
-
-    /// Status, retry count and seconds to the next retry of failure after failure.
-    fn course(class: Class) -> Vec<(String, u64, Option<u64>)> {
-        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let mut errors = Errors::default();
-        (0..5)
-            .map(|n| {
-                let record =
-                    errors.record(failure(class, &format!("call-{n}")), "1".into(), now).unwrap();
-                assert_eq!(errors.errors.len(), 1);
-                let next = record.next_retry.as_deref();
-                let wait = next.and_then(|at| time::seconds_between("2026-01-29T10:30:00Z", at));
-                (record.status, record.retry_count, wait)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn every_class_has_one_of_the_names() {
-        let all = [
-            Class::Network,
-            Class::RateLimit,
-            Class::Timeout,
-            Class::Resource,
-            Class::Syntax,
-            Class::Permission,
-            Class::Unknown,
-        ];
-        assert_eq!(all.map(Class::name), Class::NAMES);
-        assert!(Class::NAMES.contains(&Class::Answer.name()));
-    }
-
-    #[test]
-    fn each_class_takes_its_course() {
-        let row = |status: &str, n, wait| (status.to_owned(), n, wait);
-        let (pending, escalated, logged) = (PENDING, ESCALATED, LOGGED);
-        assert_eq!(
-            course(Class::Network)[..4],
-            [
-                row(pending, 1, Some(30)),
-                row(pending, 2, Some(60)),
-                row(pending, 3, Some(120)),
-                row(escalated, 3, None)
-            ]
-        );
-        assert_eq!(course(Class::RateLimit)[2], row(pending, 3, Some(240)));
-        assert_eq!(course(Class::RateLimit)[3], row(escalated, 3, None));
-        assert_eq!(course(Class::Timeout)[1], row(pending, 2, Some(0)));
-        assert_eq!(course(Class::Timeout)[2], row(escalated, 2, None));
-        assert_eq!(course(Class::Resource)[1], row(pending, 2, Some(30)));
-        assert_eq!(course(Class::Syntax)[0], row(QUEUED, 0, None));
-        assert_eq!(course(Class::Permission)[0], row(escalated, 0, None));
-        assert_eq!(
-            course(Class::Unknown)[..4],
-            [
-                row(pending, 1, Some(0)),
-                row(logged, 1, None),
-                row(logged, 1, None),
-                row(escalated, 1, None)
-            ]
-        );
-        assert!(course(Class::Answer).iter().all(|end| *end == row(logged, 0, None)));
-    }
-
-    #[test]
-    fn a_call_counts_once_and_open_records_go_last() {
-        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let mut errors = Errors::default();
-        assert!(errors.record(failure(Class::Network, "a"), "1".into(), now).is_some());
-        assert!(errors.record(failure(Class::Network, "a"), "2".into(), now).is_none());
-        for n in 0..300 {
-            let mut next = failure(Class::Answer, &format!("n{n}"));
-            next.target = format!("Bash grep {n}");
-            errors.record(next, format!("{n}"), now);
-        }
-        assert_eq!(errors.errors.len(), RECORDS);
-        assert_eq!(errors.errors[0].status, PENDING);
-        assert_eq!(errors.summary.total, 301);
-        assert_eq!(errors.tally("s").total, 301);
-        assert_eq!(errors.recover("s", "Bash curl example.com"), 1);
-        assert_eq!(errors.summary.recovered, 1);
-        errors.clear("s");
-        assert!(errors.is_empty());
-        assert_eq!(errors.summary.total, 0);
+impl Serialize for Errors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let file = File {
+            errors: self.records(),
+            summary: self.summary.clone(),
+            dropped: self.dropped.clone(),
+            extra: self.extra.clone(),
+        };
+        file.serialize(serializer)
     }
 }

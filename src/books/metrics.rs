@@ -1,33 +1,31 @@
 //! `session/metrics.json`: one entry per session, in the seed's schema, newest last.
 //!
 //! Two hundred entries are rewritten at every session end, and only one of them is ours to change.
-//! So the others stay what they are: raw text, one line each, found by their id and copied.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Extra;
+use super::entries::{self, Beside, Entries, Field, Shared, Slot};
 use super::errors::Tally;
 use super::live::{Earlier, Live};
 use super::queue::Work;
-use crate::json::Object;
+use crate::json;
+use crate::json::scan::Span;
 #[cfg(test)]
 use crate::schema::fields;
 use crate::state::{Format, Row, document};
 use crate::time::{self, Time};
 
+const SESSIONS: &str = "sessions";
 /// More than this many, and the oldest move to `metrics-archive.jsonl`.
 const ENTRIES: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
-    entries: Vec<String>,
-    /// Fields beside `sessions`, as they stand.
-    beside: Vec<(String, String)>,
+    entries: Entries<Entry>,
+    beside: Beside,
 }
 
 /// One entry per session that ended, newest last.
@@ -121,7 +119,7 @@ pub struct Cost {
 
 impl Entry {
     /// The entry of a session that ended at `end`.
-    pub fn of(live: &Live, ended: &str, cost: Cost, work: Work, end: Time) -> Self {
+    pub fn new(live: &Live, ended: &str, cost: Cost, work: Work, end: Time) -> Self {
         let seconds = time::seconds_between(&live.started, &time::spell(end)).unwrap_or(0);
         Self {
             session_id: live.session_id.clone(),
@@ -186,21 +184,39 @@ impl Entry {
     }
 }
 
+impl entries::Entry for Entry {
+    /// Where its session's id stands.
+    type Outline = Span;
+
+    fn outline(id: &mut Span, field: &Field) {
+        if field.key == b"session_id" {
+            *id = field.span;
+        }
+    }
+}
+
 impl Metrics {
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(bytes).map_err(|error| error.to_string())
+        Self::parse_shared(&Shared::new(bytes.to_vec()))
+    }
+
+    /// Parses a document without a copy of its bytes.
+    pub fn parse_shared(bytes: &Shared) -> Result<Self, String> {
+        let (entries, beside) = Entries::parse(bytes, SESSIONS)
+            .ok_or_else(|| json::refusal(bytes, SESSIONS).to_string())?;
+        Ok(Self { entries, beside })
     }
 
     pub fn find(&self, session_id: &str) -> Option<Entry> {
-        self.position(session_id).and_then(|at| serde_json::from_str(self.entries.get(at)?).ok())
+        self.entries.read(self.entries.slots.get(self.position(session_id)?)?)
     }
 
     /// Puts an entry in, in place of the session's earlier one, and returns what became too old,
     /// one line each. Fields of the earlier entry that we do not know stay.
     pub fn put(&mut self, mut entry: Entry) -> Vec<String> {
         if let Some(at) = self.position(&entry.session_id) {
-            let earlier: Option<Entry> = serde_json::from_str(&self.entries.remove(at)).ok();
-            if let Some(earlier) = earlier {
+            let earlier = self.entries.slots.remove(at);
+            if let Some(earlier) = self.entries.read(&earlier) {
                 entry.extra = earlier.extra;
                 entry.agents.extra = earlier.agents.extra;
                 entry.quality.extra = earlier.quality.extra;
@@ -212,78 +228,46 @@ impl Metrics {
                     entry.quality.coverage_delta.or(earlier.quality.coverage_delta);
             }
         }
-        self.entries.push(serde_json::to_string(&entry).unwrap_or_default());
-        let old = self.entries.len().saturating_sub(ENTRIES);
-        self.entries.drain(..old).map(|entry| one_line(&entry)).collect()
+        self.entries.push(entry);
+        let too_many = self.entries.slots.len().saturating_sub(ENTRIES);
+        let oldest: Vec<Slot<Entry>> = self.entries.slots.drain(..too_many).collect();
+        oldest.iter().map(|slot| one_line(&self.entries.text(slot))).collect()
     }
 
     /// Keeps the entries that are good, and says how many were not.
-    pub fn keep(&mut self, is_good: impl Fn(&str) -> bool) -> usize {
-        let before = self.entries.len();
-        self.entries.retain(|entry| is_good(entry));
-        before - self.entries.len()
+    pub fn retain(&mut self, is_good: impl Fn(&str) -> bool) -> usize {
+        let before = self.entries.slots.len();
+        let mut slots = std::mem::take(&mut self.entries.slots);
+        slots.retain(|slot| is_good(&self.entries.text(slot)));
+        self.entries.slots = slots;
+        before - self.entries.slots.len()
     }
 
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut text = String::with_capacity(self.entries.iter().map(|e| e.len() + 8).sum());
-        text.push_str("{\n  \"sessions\": [");
-        for (n, entry) in self.entries.iter().enumerate() {
-            text.push_str(if n == 0 { "\n    " } else { ",\n    " });
-            text.push_str(entry);
-        }
-        text.push_str(if self.entries.is_empty() { "]" } else { "\n  ]" });
-        for (key, raw) in &self.beside {
-            let key = serde_json::to_string(key).unwrap_or_default();
-            text.push_str(&format!(",\n  {key}: {raw}"));
-        }
-        text.push_str("\n}\n");
+        let mut text = "{\n  \"sessions\": ".to_owned();
+        self.entries.write(&mut text, entries::line);
+        entries::write_beside(&mut text, &self.beside);
         text.into_bytes()
     }
 
     /// The newest entry first; `most` of them.
     pub fn newest(&self, most: usize) -> Vec<Entry> {
-        let newest = self.entries.iter().rev().take(most);
-        newest.filter_map(|raw| serde_json::from_str(raw).ok()).collect()
+        let newest = self.entries.slots.iter().rev().take(most);
+        newest.filter_map(|slot| self.entries.read(slot)).collect()
     }
 
     fn position(&self, session_id: &str) -> Option<usize> {
-        let has = |raw: &String| {
-            memchr::memmem::find(raw.as_bytes(), session_id.as_bytes()).is_some()
-                && Object::parse(raw.as_bytes())
-                    .is_ok_and(|entry| entry.text("session_id").as_deref() == Some(session_id))
+        let is_session = |slot: &Slot<Entry>| match slot {
+            Slot::Raw(_, id) => self.entries.is_string(*id, session_id),
+            Slot::Typed(entry) => entry.session_id == session_id,
         };
-        self.entries.iter().rposition(has)
+        self.entries.slots.iter().rposition(is_session)
     }
 }
 
 impl<'de> Deserialize<'de> for Metrics {
-    /// In one scan: the entries are neither parsed nor looked at.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Metrics;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metrics, A::Error> {
-                let mut metrics = Metrics::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    if key == "sessions" {
-                        let entries: Vec<&RawValue> = map.next_value()?;
-                        metrics.entries = entries.iter().map(|raw| raw.get().to_owned()).collect();
-                    } else {
-                        let raw: &RawValue = map.next_value()?;
-                        metrics.beside.push((key, raw.get().to_owned()));
-                    }
-                }
-                Ok(metrics)
-            }
-        }
-
-        deserializer.deserialize_map(Fields)
+        entries::deserialize(deserializer, Self::parse_shared)
     }
 }
 
@@ -300,7 +284,7 @@ document!(Metrics, Row {
     title: "Session metrics",
     about: "what the last sessions came to",
     ..Row::DURABLE
-}, parse: |_, bytes| Self::parse(bytes), bytes: Self::to_bytes);
+}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
 
 /// Entries that are too old for `metrics.json`.
 pub const ARCHIVE: Row = Row {
@@ -340,7 +324,7 @@ mod tests {
     fn bad_entries_go_and_the_rest_stays() {
         let file = br#"{"sessions": [{"session_id": "a"}, 3, {"session_id": "b"}], "v": 2}"#;
         let mut metrics = Metrics::parse(file).unwrap();
-        assert_eq!(metrics.keep(|raw| raw.starts_with('{')), 1);
+        assert_eq!(metrics.retain(|raw| raw.starts_with('{')), 1);
         assert!(metrics.find("a").is_some() && metrics.find("b").is_some());
         assert!(String::from_utf8(metrics.to_bytes()).unwrap().contains("\"v\": 2"));
     }

@@ -7,7 +7,7 @@ use super::Extra;
 use super::result::Finding;
 #[cfg(test)]
 use crate::schema::fields;
-use crate::state::{Doc, Document, Format, Row, document};
+use crate::state::{Bytes, Doc, Document, Format, Row, document};
 
 pub const VERSION: u64 = 1;
 const ITEMS: usize = 500;
@@ -354,7 +354,7 @@ impl Document for LoopStateText {
         Doc::new(const { Self::ROWS[0] }, "")
     }
 
-    fn parse(_: &Doc, bytes: &[u8]) -> Result<Self, String> {
+    fn parse(_: &Doc, bytes: &Bytes) -> Result<Self, String> {
         Ok(Self(String::from_utf8_lossy(bytes).into_owned()))
     }
 

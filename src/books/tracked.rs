@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use super::entries::{Entry, Field};
+use crate::json::scan::Span;
 #[cfg(test)]
 use crate::schema::fields;
 use crate::time;
@@ -77,6 +79,25 @@ pub struct Stats {
     pub extra: Extra,
 }
 
+/// Where an entry has its id and its status.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outline {
+    pub id: Span,
+    pub status: Span,
+}
+
+impl Entry for Tracked {
+    type Outline = Outline;
+
+    fn outline(outline: &mut Outline, field: &Field) {
+        match field.key {
+            b"id" => outline.id = field.span,
+            b"status" => outline.status = field.span,
+            _ => {}
+        }
+    }
+}
+
 impl Tracked {
     pub fn is_open(&self) -> bool {
         matches!(self.status.as_str(), RUNNING | STUCK)
@@ -87,7 +108,7 @@ impl Tracked {
         time::age(&self.spawned_at, now)
     }
 
-    pub fn of(id: &str, kind: &str, started: &str) -> Self {
+    pub fn new(id: &str, kind: &str, started: &str) -> Self {
         Self {
             id: id.to_owned(),
             kind: kind.to_owned(),
@@ -99,14 +120,14 @@ impl Tracked {
     }
 
     /// It had ended, and runs again.
-    pub fn begin(&mut self, started: &str) {
-        let fresh = Self::of(&self.id, &self.kind, started);
+    pub fn restart(&mut self, started: &str) {
+        let fresh = Self::new(&self.id, &self.kind, started);
         (self.spawned_at, self.spawned_epoch) = (fresh.spawned_at, fresh.spawned_epoch);
         (self.status, self.completed_at, self.result) = (fresh.status, None, None);
     }
 
     /// What has become certain about it.
-    pub fn know(&mut self, description: Option<&String>, background: Option<bool>) {
+    pub fn describe(&mut self, description: Option<&String>, background: Option<bool>) {
         self.description = description.cloned().or(self.description.take());
         self.background = background.or(self.background);
     }

@@ -38,7 +38,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return resolve(project, id);
     }
     let errors: Errors = project.document()?.unwrap_or_default();
-    let shown = errors.errors.iter().filter(|record| options.all || record.status != RECOVERED);
+    let records = errors.records();
+    let shown = records.iter().filter(|record| options.all || record.status != RECOVERED);
     if options.json {
         let shown: Vec<&Record> = shown.collect();
         return said_json(&shown);
@@ -78,7 +79,7 @@ fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
     let record = project.change(|store, state| {
         let read = state.read::<Errors>(&());
         let mut errors = read.value.cloned().unwrap_or_default();
-        let ids: Vec<String> = errors.errors.iter().map(|record| record.id.clone()).collect();
+        let ids: Vec<String> = errors.records().iter().map(|record| record.id.clone()).collect();
         let id = super::one_of(named, &ids, "error", "error-")?;
         let record = errors.resolve(&id).context("it is gone")?;
         let mut plan = Plan::default();

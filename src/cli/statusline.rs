@@ -164,9 +164,10 @@ fn errors(state: &State, lives: &[&Live]) -> Vec<Part> {
         return Vec::new();
     }
     let Some(known) = state.get::<Errors>() else { return Vec::new() };
+    let known = known.records();
     let of = |status: &str| {
         let own = |id: &String| lives.iter().any(|live| live.session_id == *id);
-        let all = known.errors.iter().filter(|record| own(&record.session_id));
+        let all = known.iter().filter(|record| own(&record.session_id));
         all.filter(|record| record.status == status).count()
     };
     let parts = [(PENDING, Tone::Warn, "to retry"), (ESCALATED, Tone::Bad, "escalated")];

@@ -39,9 +39,7 @@ impl<'a> Event<'a> {
 
     /// `Agent`, or `Task` in older clients.
     pub fn is_agent_tool(&self) -> bool {
-        self.fields
-            .raw("tool_name")
-            .is_some_and(|raw| matches!(raw.get(), "\"Agent\"" | "\"Task\""))
+        self.fields.raw("tool_name").is_some_and(|raw| matches!(raw, "\"Agent\"" | "\"Task\""))
     }
 
     pub fn tool_input(&self) -> Object<'a> {

@@ -34,7 +34,7 @@ pub fn branch_name(git: &Git) -> String {
 /// `.git` as a directory, or as a file that names one (worktrees, submodules).
 fn git_dir(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
-    if git.is_dir() {
+    if git.metadata().ok()?.is_dir() {
         return Some(git);
     }
     let named = files::small(&git)?;

@@ -216,17 +216,17 @@ mod tests {
     fn a_file_is_modified_and_what_failed_on_it_recovers() {
         let mut before = own(&[]);
         before.open_target("Write src/login.ts");
-        let errors = Errors {
-            errors: vec![error(OWN, "Write src/login.ts"), error(OWN, "Write src/logout.ts")],
-            ..Errors::default()
-        };
+        let errors = Errors::with_records(vec![
+            error(OWN, "Write src/login.ts"),
+            error(OWN, "Write src/logout.ts"),
+        ]);
         let files = Files::default().with::<Live>(OWN, &before).with::<Errors>(&(), &errors);
         let plan = plan_event(PostToolUse, write(), &files);
         let live = own_record(&plan);
         assert_eq!((live.files_modified, live.open_targets), (vec!["src/login.ts".into()], vec![]));
         let errors = put_of::<Errors>(&plan, &()).unwrap();
-        assert_eq!(errors.errors[0].status, RECOVERED);
-        assert_eq!(errors.errors[1], error(OWN, "Write src/logout.ts"));
+        assert_eq!(errors.records()[0].status, RECOVERED);
+        assert_eq!(errors.records()[1], error(OWN, "Write src/logout.ts"));
     }
 
     #[test]
@@ -252,10 +252,10 @@ mod tests {
         let mut own = own(&[]);
         own.open_target("Write src/login.ts");
         let errors = ["own", "other"].map(|session| error(session, "Write src/login.ts"));
-        let errors = Errors { errors: errors.to_vec(), ..Errors::default() };
+        let errors = Errors::with_records(errors.to_vec());
         let files = other().with::<Live>(OWN, &own).with::<Errors>(&(), &errors);
         let plan = plan_event(PostToolUse, write(), &files);
         ensure_other_is_kept(&files, &plan);
-        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors[0].status, RECOVERED);
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().records()[0].status, RECOVERED);
     }
 }

@@ -54,7 +54,7 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
     let mut errors = read.value.cloned().unwrap_or_default();
     let place = place::find(&failure.message);
     let call = failure.tool_use_id.clone();
-    let was_escalated = errors.open(&failure).is_some_and(|record| record.status == ESCALATED);
+    let was_escalated = errors.find_open(&failure).is_some_and(|record| record.status == ESCALATED);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
         return again(live, &errors, call.as_ref(), state);
     };
@@ -87,7 +87,8 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
 fn again(mut live: Live, errors: &Errors, call: Option<&String>, state: &State) -> Plan {
     let mut plan = Plan::because("this call was counted already");
     session_record::count_errors(&mut live, errors);
-    let open = errors.counted(&live.session_id, call).filter(|record| record.status != RECOVERED);
+    let open =
+        errors.find_by_call(&live.session_id, call).filter(|record| record.status != RECOVERED);
     if let Some(record) = open {
         live.open_target(&record.target);
     }
@@ -238,7 +239,7 @@ mod tests {
         let files = Files::default().with::<Live>(OWN, &own(&[]));
         let plan = plan_event(PostToolUseFailure, refused(), &files);
         let errors = put_of::<Errors>(&plan, &()).unwrap();
-        let record = &errors.errors[0];
+        let record = &errors.records()[0];
         assert_eq!((record.classification.as_str(), record.status.as_str()), ("network", PENDING));
         assert_eq!((record.id.as_str(), record.retry_count), ("error-fresh", 1));
         let live = own_record(&plan);
@@ -263,7 +264,7 @@ mod tests {
             (queue.items[0].file.as_deref(), queue.items[0].line),
             (Some("src/new.js"), Some(7))
         );
-        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors[0].status, QUEUED);
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().records()[0].status, QUEUED);
         assert_eq!(own_record(&plan).errors_encountered, 1);
     }
 
@@ -272,13 +273,14 @@ mod tests {
         let files = other().with::<Live>(OWN, &own(&[]));
         let target =
             own_record(&plan_event(PostToolUseFailure, refused(), &files)).open_targets.remove(0);
-        let errors = Errors { errors: vec![error(OTHER, &target)], ..Errors::default() };
+        let errors = Errors::with_records(vec![error(OTHER, &target)]);
         let files = files.with::<Errors>(&(), &errors);
         let plan = plan_event(PostToolUseFailure, refused(), &files);
         ensure_other_is_kept(&files, &plan);
         let errors = put_of::<Errors>(&plan, &()).unwrap();
-        let owners: Vec<&str> = errors.errors.iter().map(|e| e.session_id.as_str()).collect();
-        assert_eq!((owners, errors.summary.total), (vec![OTHER, OWN], 2));
+        let owners: Vec<String> =
+            errors.records().into_iter().map(|error| error.session_id).collect();
+        assert_eq!((owners, errors.summary.total), (vec![OTHER.to_owned(), OWN.to_owned()], 2));
         assert_eq!(own_record(&plan).errors_encountered, 1);
     }
 }

@@ -120,8 +120,11 @@ fn backup(
                 .get::<LoopStateText>()
                 .map_or(Value::Null, |text| json!({"markdown": text.0})),
             work_queue: value(serde_json::to_value(state.get::<Queue>())),
-            active_agents: value(serde_json::to_value(Active::of(lives, state.get::<Active>()))),
-            session: value(serde_json::to_value(Current::of(live, None))),
+            active_agents: value(serde_json::to_value(Active::from_records(
+                lives,
+                state.get::<Active>(),
+            ))),
+            session: value(serde_json::to_value(Current::from_record(live, None))),
             extra: other_systems(event, branch, state, context),
         },
         context_tokens_before: in_context.tokens,

@@ -279,8 +279,8 @@ fn running(live: &Live, context: Option<&Context>) -> Vec<String> {
 fn open_errors(live: &Live, state: &State) -> Vec<String> {
     let Some(errors) = state.get::<Errors>() else { return Vec::new() };
     let open: Vec<_> = errors
-        .errors
-        .iter()
+        .records()
+        .into_iter()
         .filter(|record| record.session_id == live.session_id)
         .filter(|record| matches!(record.status.as_str(), PENDING | ESCALATED))
         .collect();

@@ -58,7 +58,7 @@ impl<'a> Closing<'a> {
         if live.worked {
             let work = self.state.get::<Queue>().map(|queue| queue.of(&live.session_id));
             let cost = self.cost(&live);
-            let entry = Entry::of(&live, ended, cost, work.unwrap_or_default(), end);
+            let entry = Entry::new(&live, ended, cost, work.unwrap_or_default(), end);
             let before = || self.state.get::<Metrics>().cloned().unwrap_or_default();
             self.too_old.extend(self.metrics.get_or_insert_with(before).put(entry));
         }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn its_metrics_are_written_and_its_record_goes() {
-        let errors = Errors { errors: vec![error(OWN, "Bash make")], ..Errors::default() };
+        let errors = Errors::with_records(vec![error(OWN, "Bash make")]);
         let files = Files::default().with::<Live>(OWN, &own(&[])).with::<Errors>(&(), &errors);
         let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
         let entry = put_of::<Metrics>(&plan, &()).unwrap().find(OWN).unwrap();
@@ -76,12 +76,15 @@ mod tests {
 
     #[test]
     fn another_session_keeps_its_errors_and_agents() {
-        let mut errors = other().state().get::<Errors>().unwrap().clone();
-        errors.errors.push(error(OWN, "API rate_limit"));
+        let errors = other().state().get::<Errors>().unwrap().clone();
+        errors.records().push(error(OWN, "API rate_limit"));
         let files = other().with::<Live>(OWN, &own(&["a1"])).with::<Errors>(&(), &errors);
         let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
         ensure_other_is_kept(&files, &plan);
-        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors, [error(OTHER, "API rate_limit")]);
+        assert_eq!(
+            put_of::<Errors>(&plan, &()).unwrap().records(),
+            [error(OTHER, "API rate_limit")]
+        );
         let active = put_of::<Active>(&plan, &()).unwrap();
         assert_eq!(active.agents, [agent(OTHER, OTHER_AGENT)]);
         assert_eq!(put_of::<CurrentFile>(&plan, &()).unwrap().0["session_id"], OTHER);

@@ -141,14 +141,14 @@ pub fn put_copies<'a>(
     state: &State,
 ) {
     let read = state.read::<Active>(&());
-    let active = Active::of(lives.clone(), read.value);
+    let active = Active::from_records(lives.clone(), read.value);
     if read.value.is_some() || active.total_spawned > 0 || !active.agents.is_empty() {
         plan.put(&read, &active);
     }
     let read = state.read::<CurrentFile>(&());
     match latest(lives) {
         Some(live) => {
-            let current = Current::of(live, read.value.map(|file| &file.0));
+            let current = Current::from_record(live, read.value.map(|file| &file.0));
             plan.changes.push(Change::Put(read.write_bytes(to_bytes(&current))));
         }
         None => plan.remove(&read),

@@ -94,7 +94,7 @@ mod tests {
     fn an_error_of_the_api_is_recorded_and_ends_an_agent() {
         let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
         let failed = plan_event(StopFailure, limited(), &files);
-        let record = put_of::<Errors>(&failed, &()).unwrap().errors.remove(0);
+        let record = put_of::<Errors>(&failed, &()).unwrap().records().remove(0);
         assert_eq!((record.target.as_str(), record.status.as_str()), ("API rate_limit", PENDING));
         assert_eq!(own_record(&failed).open_targets, ["API rate_limit"]);
         assert_eq!(failed.reply, crate::reply::Reply::default());
@@ -109,7 +109,7 @@ mod tests {
         let event =
             json!({"error": "authentication_failed", "last_assistant_message": "API Error: 401"});
         let plan = plan_event(StopFailure, event, &Files::default());
-        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().errors[0].status, ESCALATED);
+        assert_eq!(put_of::<Errors>(&plan, &()).unwrap().records()[0].status, ESCALATED);
         assert_eq!(own_record(&plan).errors_escalated, 1);
         let (key, text) = &plan.notices[0];
         assert!(key == "escalated/fresh" && text.contains("needs you"), "{text}");
@@ -119,7 +119,8 @@ mod tests {
     fn the_errors_and_agents_of_another_session_stay() {
         let plan = plan_beside_other(StopFailure, limited(), Some(&own(&[])));
         let errors = put_of::<Errors>(&plan, &()).unwrap();
-        let owners: Vec<&str> = errors.errors.iter().map(|e| e.session_id.as_str()).collect();
+        let owners: Vec<String> =
+            errors.records().into_iter().map(|error| error.session_id).collect();
         assert_eq!(owners, [OTHER, OWN]);
         let stray = json!({"agent_id": OTHER_AGENT, "error": "rate_limit"});
         assert_eq!(plan_beside_other(StopFailure, stray, Some(&own(&[]))).changes, []);

@@ -20,6 +20,7 @@ use crate::event::{self, Kind, Parsed};
 use crate::facts::secrets::Redactor;
 use crate::facts::side_file::SideFile;
 use crate::plan::{Change, Plan};
+use crate::state::Bytes;
 use crate::state::Document;
 use crate::state::map::Files;
 use crate::time;
@@ -99,7 +100,9 @@ impl Facts for Found {
 pub fn put_of<T: Document>(plan: &Plan, key: &T::Key) -> Option<T> {
     let doc = T::doc(key);
     plan.changes.iter().rev().find_map(|change| match change {
-        Change::Put(write) if *write.doc() == doc => Some(T::parse(&doc, write.bytes()).unwrap()),
+        Change::Put(write) if *write.doc() == doc => {
+            Some(T::parse(&doc, &Bytes::new(write.bytes().to_vec())).unwrap())
+        }
         _ => None,
     })
 }
@@ -126,7 +129,7 @@ pub fn after(files: &Files, plan: &Plan) -> Files {
             files.with_bytes(&write.doc().below_claude(), &text)
         }
         Change::Remove(doc) => files.without(&doc.below_claude()),
-        Change::Append(..) | Change::Archive(_) => files,
+        Change::Append(..) | Change::AddLines(..) => files,
         Change::RestoreResults { session_id } | Change::ArchiveResults { session_id, .. } => {
             assert_ne!(session_id, OTHER, "the results of another session are moved");
             files
@@ -219,9 +222,9 @@ pub fn other() -> Files {
     cleared.add(&live(ENDED, OTHER_PID), EARLIER.into());
     let mut metrics = Metrics::default();
     metrics.put(Entry { session_id: ENDED.into(), ..Entry::default() });
-    let errors = Errors { errors: vec![error(OTHER, "API rate_limit")], ..Errors::default() };
+    let errors = Errors::with_records(vec![error(OTHER, "API rate_limit")]);
     Files::default()
-        .with::<Active>(&(), &Active::of(std::iter::once(&record), None))
+        .with::<Active>(&(), &Active::from_records(std::iter::once(&record), None))
         .with::<Live>(OTHER, &record)
         .with::<AgentResult>(OTHER_RESULT, &result)
         .with::<Synthesis>(&(), &synthesis)
@@ -255,8 +258,8 @@ pub fn ensure_other_is_kept(files: &Files, plan: &Plan) {
     assert!(active.total_spawned >= record.agents_spawned, "{active:?}");
     let errors = after.get::<Errors>().expect("the errors are kept");
     let known = before.get::<Errors>().unwrap();
-    let of_other = known.errors.iter().filter(|error| error.session_id == OTHER);
-    assert!(errors.errors.iter().filter(|error| error.session_id == OTHER).eq(of_other));
+    let of_other = known.records().into_iter().filter(|error| error.session_id == OTHER);
+    assert!(errors.records().into_iter().filter(|error| error.session_id == OTHER).eq(of_other));
     let entry = before.get::<Cleared>().unwrap().by(&client(OTHER_PID));
     assert_eq!(entry, after.get::<Cleared>().unwrap().by(&client(OTHER_PID)));
     let synthesis = after.get::<Synthesis>().filter(|synthesis| synthesis.session_id == OTHER);

@@ -61,14 +61,14 @@ impl<'a> Witness<'a> {
     /// What an agent was called for may have become certain.
     pub fn know(&mut self, agent: &Agent) {
         self.change(agent.branch.as_deref(), |book| {
-            book.know(&agent.id, agent.task.as_ref(), agent.background);
+            book.describe(&agent.id, agent.task.as_ref(), agent.background);
         });
     }
 
     /// What an agent that has ended was called for may have become certain.
     pub fn know_result(&mut self, result: &AgentResult) {
         self.change(result.branch.as_deref(), |book| {
-            book.know(&result.agent_id, result.task.as_ref(), result.background);
+            book.describe(&result.agent_id, result.task.as_ref(), result.background);
         });
     }
 
@@ -86,7 +86,7 @@ impl<'a> Witness<'a> {
 
     /// A sign of life of an agent.
     fn mark_alive(&mut self, agent: &Agent) {
-        self.change(agent.branch.as_deref(), |book| book.mark(&agent.id, false));
+        self.change(agent.branch.as_deref(), |book| book.mark_stuck(&agent.id, false));
     }
 
     /// Marks who is stuck and who is not in these folders, and strikes off those that no session
@@ -147,11 +147,11 @@ fn find_stuck(
                 (silent > context.settings.stuck_after(), silent)
             }
             (None, Some(_)) => {
-                book.lose(&entry.id, &context.spelled(), ENDED);
+                book.mark_lost(&entry.id, &context.spelled(), ENDED);
                 continue;
             }
         };
-        book.mark(&entry.id, is_stuck);
+        book.mark_stuck(&entry.id, is_stuck);
         if is_stuck {
             stuck.push((entry, silent));
         }

@@ -8,6 +8,8 @@ use std::io;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::json::scan;
+
 /// Payloads hold whole files, but not more than this. What is larger is refused, not truncated.
 const LARGEST: usize = 16 << 20;
 /// How long the writer may pause. The client writes at once; this only ends a hang.
@@ -61,7 +63,7 @@ fn ended(bytes: &[u8]) -> Ended {
     let complete = bytes.ends_with(b"\n")
         && bytes.trim_ascii_end().ends_with(b"}")
         && (bytes.len() <= CHUNK || !readable(&NOW))
-        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+        && scan::is_value(bytes);
     if complete { Ended::Yes } else { Ended::NotYet }
 }
 

@@ -41,7 +41,7 @@ fn generated(row: &Row) -> Value {
         "active" => schema_of::<books::active::Active>(row),
         "result" => schema_of::<books::result::AgentResult>(row),
         "synthesis" => schema_of::<books::synthesis::Synthesis>(row),
-        "errors" => schema_of::<books::errors::Errors>(row),
+        "errors" => schema_of::<books::errors::File>(row),
         "metrics" => schema_of::<books::metrics::File>(row),
         "metrics-entry" => schema_of::<books::metrics::Entry>(row),
         "work-queue" => schema_of::<books::queue::Queue>(row),

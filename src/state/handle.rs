@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::{Cell, OnceCell, RefCell};
 
-use super::{Aside, Doc, Document, Frozen, Row, Source, Trouble, Writers};
+use super::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers};
 use crate::error::{Error, Result};
 use crate::id::FileStem;
 use crate::json::Object;
@@ -80,7 +80,7 @@ impl Write {
 struct Entry {
     doc: Doc,
     /// As they are in the file; `None` if there is none, or none that is a document.
-    bytes: Option<Vec<u8>>,
+    bytes: Option<Bytes>,
     value: Option<Box<dyn Any>>,
     frozen: RefCell<Option<Frozen>>,
     /// There was something, and it could not be read.
@@ -201,7 +201,7 @@ impl<'s> State<'s> {
     /// Whether a document has these bytes already.
     pub fn has_bytes(&self, doc: &Doc, bytes: &[u8]) -> bool {
         let entry = self.entries.find(|entry| entry.doc == *doc);
-        entry.is_some_and(|entry| entry.bytes.as_deref() == Some(bytes))
+        entry.is_some_and(|entry| entry.bytes.as_ref().is_some_and(|have| have.as_slice() == bytes))
     }
 
     /// Whether there is a folder of this name below `.claude`.
@@ -249,14 +249,14 @@ impl<'s> State<'s> {
         };
         match self.source.bytes(&entry.doc.below_claude()) {
             Ok(None) => {}
-            Ok(Some(bytes)) => self.take_in::<T>(&mut entry, bytes),
+            Ok(Some(bytes)) => self.take_in::<T>(&mut entry, Bytes::new(bytes)),
             Err(error) => self.trouble(&entry, error),
         }
         entry
     }
 
     /// Parses what was read. What is ours and cannot be read is moved away.
-    fn take_in<T: Document>(&self, entry: &mut Entry, bytes: Vec<u8>) {
+    fn take_in<T: Document>(&self, entry: &mut Entry, bytes: Bytes) {
         let newer = is_newer(&bytes, entry.doc.row.version);
         let why = match T::parse(&entry.doc, &bytes) {
             Ok(document) => {

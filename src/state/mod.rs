@@ -14,6 +14,6 @@ mod tests;
 
 pub use frozen::Frozen;
 pub use handle::{Read, State, Write, is_newer};
-pub use row::{Doc, Document, Format, Row, Trouble, Writers};
+pub use row::{Bytes, Doc, Document, Format, Row, Trouble, Writers};
 pub(crate) use row::{document, text_document};
 pub use source::{Aside, NoFiles, Source};

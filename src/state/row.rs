@@ -1,6 +1,11 @@
 //! What is declared of a document: its type, where it is, how it is kept, who else writes it.
 
+use std::rc::Rc;
+
 use crate::id::FileStem;
+
+/// The bytes of a document as they were read. A document may keep them, and parse what it needs.
+pub type Bytes = Rc<Vec<u8>>;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +187,7 @@ pub trait Document: Sized + 'static {
 
     fn doc(key: &Self::Key) -> Doc;
     /// The error says what is wrong with it, as an end to "cannot be read: …".
-    fn parse(doc: &Doc, bytes: &[u8]) -> Result<Self, String>;
+    fn parse(doc: &Doc, bytes: &Bytes) -> Result<Self, String>;
     fn to_bytes(&self) -> Vec<u8>;
 }
 
@@ -206,7 +211,10 @@ macro_rules! document {
                 address(const { Self::ROWS[0] }, key)
             }
 
-            fn parse(doc: &$crate::state::Doc, bytes: &[u8]) -> Result<Self, String> {
+            fn parse(
+                doc: &$crate::state::Doc,
+                bytes: &$crate::state::Bytes,
+            ) -> Result<Self, String> {
                 let _ = doc;
                 $crate::state::document!(@parse doc, bytes $(, $parse)?)
             }
@@ -220,7 +228,10 @@ macro_rules! document {
         serde_json::from_slice($bytes).map_err(|error| error.to_string())
     };
     (@parse $doc:ident, $bytes:ident, $parse:expr) => {{
-        let parse: fn(&$crate::state::Doc, &[u8]) -> Result<Self, String> = $parse;
+        let parse: fn(
+            &$crate::state::Doc,
+            &$crate::state::Bytes,
+        ) -> Result<Self, String> = $parse;
         parse($doc, $bytes)
     }};
     (@bytes $self:ident) => { $crate::books::to_bytes($self) };
@@ -243,8 +254,8 @@ macro_rules! text_document {
                 address(key)
             }
 
-            fn parse(_: &$crate::state::Doc, bytes: &[u8]) -> Result<Self, String> {
-                let text = String::from_utf8(bytes.to_vec());
+            fn parse(_: &$crate::state::Doc, bytes: &$crate::state::Bytes) -> Result<Self, String> {
+                let text = String::from_utf8(bytes.as_ref().clone());
                 text.map(Self).map_err(|_| "it is not UTF-8".into())
             }
 

@@ -119,7 +119,7 @@ fn good_entries(
 ) -> Option<GoodPart> {
     let mut metrics = Metrics::parse(bytes).ok()?;
     let entry = documents::all().into_iter().find(|row| row.row.name == metrics::ARCHIVE.name)?;
-    let gone = metrics.keep(|raw| checkers.faults(&entry, doc, raw.as_bytes()).is_empty());
+    let gone = metrics.retain(|raw| checkers.faults(&entry, doc, raw.as_bytes()).is_empty());
     let good = metrics.to_bytes();
     checkers.faults(declared, doc, &good).is_empty().then_some((good, gone, "session"))
 }

@@ -28,7 +28,7 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
         let folder = folder.map(|(folder, _)| folder.clone()).context("it is gone")?;
         let read = state.read::<AgentBook>(&BranchKey::known(&folder).context("it is gone")?);
         let mut book = read.value.cloned().unwrap_or_default();
-        book.lose(&id, &now, "closed by a person");
+        book.mark_lost(&id, &now, "closed by a person");
         let entry = book.find(&id).context("it is gone")?;
         let mut plan = Plan::default();
         plan.put(&read, &book);

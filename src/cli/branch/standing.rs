@@ -161,12 +161,12 @@ fn witness(
             }
             // The next start on its branch strikes it off.
             None if entry.session_id.is_some() => {
-                book.lose(&entry.id, &time::spell(now), ENDED);
+                book.mark_lost(&entry.id, &time::spell(now), ENDED);
                 continue;
             }
             None => (entry.age(now), entry.age(now) > threshold),
         };
-        book.mark(&entry.id, is_stuck);
+        book.mark_stuck(&entry.id, is_stuck);
         silent.push((entry.id, quiet));
     }
     Ok((book, silent))
@@ -177,7 +177,7 @@ fn unresolved(
     session: Option<&str>,
 ) -> anyhow::Result<Vec<crate::books::errors::Record>> {
     let errors: Option<Errors> = project.document()?;
-    let mut open = errors.map(|errors| errors.errors).unwrap_or_default();
+    let mut open = errors.map(|errors| errors.records()).unwrap_or_default();
     open.retain(|record| {
         matches!(record.status.as_str(), PENDING | ESCALATED)
             && session.is_none_or(|id| record.session_id == id)

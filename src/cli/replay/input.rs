@@ -58,25 +58,25 @@ fn payloads(source: &str, bytes: &[u8]) -> anyhow::Result<Vec<Input>> {
     let several = raws.len() > 1;
     let inputs = raws.iter().enumerate().map(|(n, raw)| {
         let source = if several { format!("{source}#{}", n + 1) } else { source.to_owned() };
-        payload(source, raw)
+        payload(source, raw.get())
     });
     inputs.collect()
 }
 
-fn payload(source: String, raw: &RawValue) -> anyhow::Result<Input> {
-    let object = Object::parse(raw.get().as_bytes())
+fn payload(source: String, raw: &str) -> anyhow::Result<Input> {
+    let object = Object::parse(raw.as_bytes())
         .map_err(|_| anyhow!("{source} is no payload: it is not a JSON object"))?;
     // What the spool keeps has the payload inside.
     if let (None, Some(inner)) = (object.raw("hook_event_name"), object.raw("payload")) {
         return payload(source, inner);
     }
-    let event = match event::parse(raw.get().as_bytes(), None) {
+    let event = match event::parse(raw.as_bytes(), None) {
         Ok(Parsed::Event(event)) => event.kind.wire().to_owned(),
         Ok(Parsed::Foreign(name)) => name,
         Err(why) => bail!("{source} is no payload: {why}"),
     };
     let session_id = object.text("session_id").unwrap_or_default();
-    Ok(Input { source, event, session_id, payload: one_line(raw.get()) })
+    Ok(Input { source, event, session_id, payload: one_line(raw) })
 }
 
 /// As the client sends it.

@@ -80,7 +80,7 @@ impl Seen {
     pub fn by_the_clock(&self, now: Time) -> (usize, usize) {
         let Self::Books(books) = self else { return (0, 0) };
         let quiet = books.active.agents.iter().filter(|agent| books.is_quiet(agent, now)).count();
-        let due = books.errors.errors.iter().filter(|record| is_due(record, now)).count();
+        let due = books.errors.records().iter().filter(|record| is_due(record, now)).count();
         (quiet, due)
     }
 }
@@ -90,7 +90,7 @@ impl Books {
         let state = view.state();
         let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
         lives.sort_by(|a, b| a.started.cmp(&b.started));
-        let active = Active::of(lives.iter(), state.get::<Active>());
+        let active = Active::from_records(lives.iter(), state.get::<Active>());
         Self {
             active,
             lives,
@@ -117,8 +117,8 @@ impl Books {
     }
 
     /// Errors that have not recovered, newest first.
-    pub fn open_errors(&self) -> impl Iterator<Item = &Record> {
-        self.errors.errors.iter().rev().filter(|record| record.status != RECOVERED)
+    pub fn open_errors(&self) -> impl Iterator<Item = Record> {
+        self.errors.records().into_iter().rev().filter(|record| record.status != RECOVERED)
     }
 
     /// All that is known, ids and texts whole.

@@ -147,7 +147,7 @@ fn errors(books: &Books, now: Time) -> Panel {
             Cell::new(Tone::Plain, &record.target),
         ]
     };
-    let rows: Vec<_> = books.open_errors().map(row).collect();
+    let rows: Vec<_> = books.open_errors().map(|record| row(&record)).collect();
     let summary = &books.errors.summary;
     Panel {
         title: "Errors",
