@@ -213,7 +213,7 @@ fn what_it_does_not_know_stays() {
 fn without_git_the_branch_is_unknown() {
     let mut scratch = Scratch::new();
     scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), SESSION.into());
-    refused(&scratch.run(&["branch", "loop", "cancel"], b""), "branch unknown has no loop");
+    refused(&scratch.run(&["branch", "loop", "cancel"], b""), "there is no loop of branch unknown");
     assert!(!scratch.root().join(".claude/branches").exists());
     good(scratch.run(&START, b""));
     assert_eq!(state(&scratch, "unknown")["branch"], "unknown");
@@ -251,7 +251,7 @@ fn a_person_finds_the_only_loop_from_another_branch() {
     assert!(text.contains("branch feat/login"), "{text}");
     // And the session hears of it.
     let told = stop(&scratch, SESSION, "on")["systemMessage"].as_str().unwrap().to_owned();
-    assert!(told.contains("the loop of branch feat/login is cancelled"), "{told}");
+    assert!(told.contains("iteration 1 of 4 is cancelled: cancelled by a command"), "{told}");
 }
 
 #[test]

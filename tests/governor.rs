@@ -19,10 +19,12 @@ use hookkeeper::books::autonomous::{Autonomous, Receipt};
 use hookkeeper::books::branch::BranchLoop;
 use hookkeeper::books::queue::{Item, Queue};
 use hookkeeper::hooks::drive;
+use hookkeeper::id::BranchKey;
+use hookkeeper::loops::Loop;
 use hookkeeper::loops::autonomous;
 use hookkeeper::loops::autonomous::phase::{Phase, Proof};
 use hookkeeper::loops::branch::Driven;
-use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};
+use hookkeeper::loops::governor::{Decision, Stop, decide};
 use hookkeeper::loops::queue::{QueueLoop, start};
 use hookkeeper::time;
 
@@ -53,7 +55,7 @@ fn play<L: Loop>(
         }
         meddle(&mut driven, &mut dice);
         let before = stand(&driven);
-        let was_over = driven.is_over();
+        let was_over = !driven.is_running();
         let message = ["", "working", "<promise>DONE</promise>", "`<promise>DONE</promise>`"]
             [dice.roll(4) as usize];
         let has_company = dice.roll(5) == 0;
@@ -64,7 +66,7 @@ fn play<L: Loop>(
         assert!(after.iteration <= after.most.max(before.iteration), "{what}: past the limit");
         match &decision {
             Decision::Block { reason, tell, .. } => {
-                assert!(!was_over && !driven.is_over(), "{what}: a loop that is over blocks");
+                assert!(!was_over && driven.is_running(), "{what}: a loop that is over blocks");
                 assert!(!has_company, "{what}: blocked while an agent runs");
                 assert!(
                     !reason.is_empty() && reason.chars().count() < 4000 && !tell.is_empty(),
@@ -96,7 +98,7 @@ fn play<L: Loop>(
             assert_eq!(after.verdict, before.verdict, "{what}: a verdict changes");
             assert_eq!(after.iteration, before.iteration, "{what}");
         }
-        assert_eq!(driven.is_over(), after.verdict.is_some(), "{what}: an end has a verdict");
+        assert_eq!(!driven.is_running(), after.verdict.is_some(), "{what}: an end has a verdict");
     }
 }
 
@@ -113,7 +115,7 @@ fn a_queue_loop_keeps_the_rules() {
         let stand = |driven: &QueueLoop| Stand {
             iteration: driven.0.iteration,
             most: driven.0.max_iterations.unwrap(),
-            verdict: driven.0.verdict.clone(),
+            verdict: driven.0.ending.verdict.clone(),
             waits: false,
         };
         play(seed, QueueLoop(queue), stand, |driven, dice| {
@@ -154,11 +156,12 @@ fn a_branch_loop_keeps_the_rules() {
             max_minutes: (dice.roll(3) == 0).then(|| 1 + dice.roll(200)),
             ..BranchLoop::default()
         };
-        let driven = Driven { the_loop, branch: "b".into(), file: "f".into(), elsewhere: None };
+        let driven =
+            Driven { the_loop, branch: "b".into(), key: BranchKey::of("b"), elsewhere: None };
         let stand = |driven: &Driven| Stand {
             iteration: driven.the_loop.iteration,
             most: driven.the_loop.max_iterations,
-            verdict: driven.the_loop.verdict.clone(),
+            verdict: driven.the_loop.ending.verdict.clone(),
             waits: false,
         };
         play(seed, driven, stand, |_, _| {});
@@ -193,7 +196,7 @@ fn an_autonomous_loop_keeps_the_rules() {
             Stand {
                 iteration: driven.state.global_iteration,
                 most,
-                verdict: driven.state.verdict.clone(),
+                verdict: driven.state.ending.verdict.clone(),
                 waits: driven.state.awaiting_approval
                     || Phase::named(&driven.state.phase).is_none(),
             }
@@ -231,7 +234,7 @@ fn an_autonomous_loop_keeps_the_rules() {
                 6 if dice.roll(9) == 0 => state.phase = "polish".into(),
                 7 => state.global_iteration = 0,
                 8 => (state.max_iterations, state.max_phase_iterations) = (u64::MAX, u64::MAX),
-                9 => (state.session_id, state.verdict) = (None, None),
+                9 => (state.session_id, state.ending.verdict) = (None, None),
                 _ => {}
             }
             *driven = autonomous::Driven::new(state, Some(seen), present.clone(), now);
@@ -243,9 +246,8 @@ fn an_autonomous_loop_keeps_the_rules() {
             if drive::autonomous::is_awaiting(&driven.state) && dice.roll(4) == 0 {
                 // A person approves.
                 gated.set(false);
-                let mut seen = driven.seen();
-                autonomous::approve(&mut driven.state, &mut seen, now);
-                driven.watched = seen;
+                driven.watched = driven.seen();
+                driven.approve(now);
             }
         });
     }

@@ -280,7 +280,7 @@ fn an_interrupted_session_goes_on_where_the_log_ends() {
     ] {
         assert!(back.contains(part), "{part}: {back}");
     }
-    let said = good(run(&scratch, &["resume", "auth"]));
+    let said = good(run(&scratch, &["next", "auth"]));
     assert!(said.contains("Remaining, by the log: Tests for empty names"), "{said}");
     assert!(
         reason(&stop(&scratch, "on")).contains("Remaining, by the log: Tests for empty names.")

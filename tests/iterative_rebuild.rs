@@ -20,7 +20,8 @@ use hookkeeper::books::iterative::progress::{CREATED, Entry, HEAD, Log};
 use hookkeeper::books::iterative::rebuild::{Sources, rebuild};
 use hookkeeper::books::iterative::{Task, Unit};
 use hookkeeper::id::TaskSlug;
-use hookkeeper::loops::governor::{Decision, Loop, Stop, decide};
+use hookkeeper::loops::Loop;
+use hookkeeper::loops::governor::{Decision, Stop, decide};
 use hookkeeper::loops::iterative::Driven;
 use hookkeeper::loops::iterative::advance::{self, go_on};
 use hookkeeper::loops::iterative::signal::Said;
@@ -223,7 +224,7 @@ fn the_log_tells_the_state() {
                 files.progress
             );
         }
-        done += usize::from(files.state.verdict.as_deref() == Some("complete"));
+        done += usize::from(files.state.ending.verdict.as_deref() == Some("complete"));
         let text = plan::render(&files.state);
         assert_eq!(plan::update(&text, &files.state), text, "seed {seed}");
     }
@@ -248,7 +249,7 @@ fn a_driven_task_keeps_the_rules_and_ends() {
         }
         let most: u64 =
             book.state.units().iter().map(|(_, unit)| 3 * unit.max_iterations + 6).sum();
-        let mut driven = Driven { book, changed: false, signalled: false };
+        let mut driven = Driven::new(book, &State::new(&NoFiles));
         let mut turns = 0;
         loop {
             let id = driven.book.state.current().unwrap_or("none").to_owned();
@@ -273,7 +274,7 @@ fn a_driven_task_keeps_the_rules_and_ends() {
             assert!(turns <= most, "seed {seed}: it goes on for ever");
             match decision {
                 Decision::Block { reason, .. } => {
-                    assert!(!driven.is_over() && reason.chars().count() < 4000, "seed {seed}");
+                    assert!(driven.is_running() && reason.chars().count() < 4000, "seed {seed}");
                     let confirming =
                         driven.book.state.current().and_then(|id| driven.book.state.unit(id));
                     if confirming.is_some_and(|unit| unit.is(Status::Confirming)) {
@@ -291,7 +292,7 @@ fn a_driven_task_keeps_the_rules_and_ends() {
                 Decision::Nothing => panic!("seed {seed}: an open task says nothing"),
             }
         }
-        let over = driven.is_over();
+        let over = !driven.is_running();
         assert_eq!(over, driven.book.state.all_closed(), "seed {seed}");
         assert!(over || driven.book.state.current().is_none(), "seed {seed}");
     }

@@ -218,7 +218,7 @@ fn a_task_whose_session_has_ended_goes_on_in_another() {
         assert!(told.contains(&format!("Session {SESSION}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt auth`.")), "{told}");
         scratch.env.remove("CLAUDE_CODE_SESSION_ID");
         let said = good(run(&scratch, &["resume", "auth"]));
-        assert!(said.contains(&format!("Session {SESSION}, which drives it, has ended; `hookkeeper iterative adopt auth --session ID`")), "{said}");
+        assert!(said.contains(&format!("Its session {SESSION} is not live: resume that one, or hand the loop to another with `hookkeeper iterative adopt auth`.")), "{said}");
         scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), OTHER.into());
         for args in [&["next", "auth"][..], &["signal", "auth", "T1_DONE"], &["cancel", "auth"]] {
             refused(

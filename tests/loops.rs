@@ -225,7 +225,7 @@ fn other_sessions_are_left_alone() {
     scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), "other".into());
     for command in [&["loop", "cancel"][..], &["loop", "next"], &["loop", "start", "x", "--reset"]]
     {
-        refused(&scratch.run(command, b""), &format!("is driven by session {SESSION}"));
+        refused(&scratch.run(command, b""), &format!("was driven by session {SESSION}, which has"));
     }
     scratch.env.remove("CLAUDE_CODE_SESSION_ID");
     good(scratch.run(&["loop", "adopt"], b""));
@@ -320,7 +320,7 @@ fn a_file_that_cannot_be_used_lets_the_stop_through_and_stays() {
 #[test]
 fn commands_say_what_is_wrong() {
     let scratch = shop();
-    refused(&scratch.run(&["loop", "next"], b""), "no loop is running");
+    refused(&scratch.run(&["loop", "next"], b""), "there is no loop; `hookkeeper loop start TASK`");
     refused(&scratch.run(&["loop", "start", "  "], b""), "the task is empty");
     refused(
         &scratch.run(&["queue", "add", "--priority", "P1", "--title", "x"], b""),

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::ending::Ending;
 use super::{Extra, keep_newest};
 use crate::json::Object;
 #[cfg(test)]
@@ -67,13 +68,8 @@ pub struct Autonomous {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(schema_with = "fields::time"))]
     pub resumed_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
-    pub verdict_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict_reason: Option<String>,
+    #[serde(flatten)]
+    pub ending: Ending,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -179,9 +175,7 @@ impl Default for Autonomous {
             awaiting_approval: false,
             max_minutes: None,
             resumed_at: None,
-            verdict: None,
-            verdict_at: None,
-            verdict_reason: None,
+            ending: Ending::default(),
             extra: Extra::new(),
         }
     }
@@ -198,7 +192,7 @@ impl Autonomous {
     }
 
     pub fn is_running(&self) -> bool {
-        self.verdict.is_none()
+        self.ending.verdict.is_none()
     }
 
     /// What its receipts name.

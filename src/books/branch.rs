@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use super::ending::Ending;
 use super::saved::{Execution, Handoff};
 use super::workflow::Workflow;
 use crate::facts::plans::PlanFile;
@@ -59,13 +60,8 @@ pub struct BranchLoop {
     pub session_id: Option<String>,
     #[serde(rename = "max_minutes", skip_serializing_if = "Option::is_none")]
     pub max_minutes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<String>,
-    #[serde(rename = "verdict_at", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
-    pub verdict_at: Option<String>,
-    #[serde(rename = "verdict_reason", skip_serializing_if = "Option::is_none")]
-    pub verdict_reason: Option<String>,
+    #[serde(flatten)]
+    pub ending: Ending,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -79,7 +75,7 @@ impl BranchState {
 
 impl BranchLoop {
     pub fn is_running(&self) -> bool {
-        self.active && self.verdict.is_none()
+        self.active && self.ending.verdict.is_none()
     }
 }
 

@@ -21,6 +21,7 @@ mod units;
 
 use serde::{Deserialize, Serialize};
 
+use super::ending::Ending;
 use super::{Extra, keep_newest};
 use crate::id::TaskSlug;
 #[cfg(test)]
@@ -79,13 +80,8 @@ pub struct Task {
     /// The session that drives it; without one the only live session adopts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
-    pub verdict_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict_reason: Option<String>,
+    #[serde(flatten)]
+    pub ending: Ending,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -102,7 +98,7 @@ impl Task {
 
     /// Whether it is still to be driven.
     pub fn is_open(&self) -> bool {
-        self.is_known() && self.verdict.is_none() && self.phase != "complete"
+        self.is_known() && self.ending.verdict.is_none() && self.phase != "complete"
     }
 
     /// What a unit is called in this mode.

@@ -11,6 +11,7 @@ pub mod backup;
 pub mod branch;
 pub mod cleared;
 pub mod current;
+pub mod ending;
 pub mod entries;
 pub mod errors;
 pub mod executions;

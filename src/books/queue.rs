@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use super::ending::Ending;
 use super::result::Finding;
 #[cfg(test)]
 use crate::schema::fields;
@@ -51,13 +52,8 @@ pub struct Queue {
     pub history: Vec<Past>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
-    pub verdict_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict_reason: Option<String>,
+    #[serde(flatten)]
+    pub ending: Ending,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -189,9 +185,7 @@ impl Default for Queue {
             gates: Vec::new(),
             history: Vec::new(),
             stall: None,
-            verdict: None,
-            verdict_at: None,
-            verdict_reason: None,
+            ending: Ending::default(),
             extra: Extra::new(),
         }
     }
@@ -284,7 +278,7 @@ impl Queue {
 
     /// Whether a loop is behind this queue that has not ended.
     pub fn is_running(&self) -> bool {
-        self.status != "none" && self.verdict.is_none()
+        self.status != "none" && self.ending.verdict.is_none()
     }
 
     /// The gates that the loop has: those it was started with, then those that were recorded.

@@ -1,13 +1,13 @@
 //! `hookkeeper branch`: what belongs to a branch.
 
 mod handoff;
-mod here;
-mod looping;
+mod locate;
+mod loop_steps;
 mod show;
 mod standing;
 
 use super::Project;
-use super::acting::Who;
+use super::loop_command::Who;
 use crate::Outcome;
 
 #[derive(clap::Args)]
@@ -53,7 +53,7 @@ enum What {
         #[arg(long, global = true)]
         json: bool,
         #[command(subcommand)]
-        what: looping::Step,
+        what: loop_steps::Step,
     },
 }
 
@@ -64,6 +64,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Show { json } => show::run(project, named, of, *json),
         What::Plan { json } => show::plan(project, named, *json),
         What::Handoff(handoff) => handoff::run(project, handoff, named, of),
-        What::Loop { what, json } => looping::run(project, what, named, session, *json),
+        What::Loop { what, json } => {
+            loop_steps::run(&options.who.command(project), what, named, *json)
+        }
     }
 }

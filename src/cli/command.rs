@@ -61,7 +61,7 @@ pub enum Command {
     #[command(
         after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
     )]
-    Loop(work::looping::Arguments),
+    Loop(work::queue_loop::Arguments),
     /// Take a feature through its phases, each with a receipt, until it is shipped
     #[command(
         after_help = "Examples:\n  hookkeeper autonomous start 'Add user authentication'\n  hookkeeper autonomous status\n  hookkeeper autonomous approve"

@@ -3,18 +3,17 @@
 mod cancel;
 mod clear;
 mod commits;
-mod desk;
-mod driver;
 mod find;
 mod guardrail;
 mod new;
 mod rebuild;
 mod show;
 mod steps;
+mod task_command;
 mod unit;
 
 use super::Project;
-use super::acting::Who;
+use super::loop_command::Who;
 use crate::Outcome;
 
 #[derive(clap::Args)]
@@ -152,8 +151,8 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let session = options.who.id(project.process);
-    let at = desk::Desk { project, session, json: options.json };
+    let command = options.who.command(project);
+    let at = task_command::TaskCommand { command, json: options.json };
     match &options.what {
         What::New(new) => new::run(&at, new),
         What::Unit { slug, units } => unit::add(&at, slug, units),

@@ -3,7 +3,6 @@
 //! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
 //! [`Outcome`].
 
-pub(crate) mod acting;
 mod agents;
 mod autonomous;
 mod backup;
@@ -15,6 +14,7 @@ mod doctor;
 mod errors;
 mod install;
 mod iterative;
+pub(crate) mod loop_command;
 pub(crate) mod project;
 mod purge;
 mod record;
@@ -94,7 +94,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Autonomous(options) => autonomous::run(&project, options),
         Command::Branch(options) => branch::run(&project, options),
         Command::Iterative(options) => iterative::run(&project, options),
-        Command::Loop(options) => work::looping::run(&project, options),
+        Command::Loop(options) => work::queue_loop::run(&project, options),
         Command::Execute(options) => crate::execute::commands::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),

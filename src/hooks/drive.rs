@@ -1,77 +1,25 @@
 //! A session and the loop that it drives: whose loop it is, and what becomes of a Stop.
 //!
-//! One file per kind of loop, each with `owner` (whose it is), `take` (a session makes it its own)
-//! and `at_stop` (what the governor decides, written down). The order in [`KINDS`] is that in which
-//! loops that nobody owns are adopted.
+//! One file per kind of loop, with what is different: how such a loop is found, and what is said of
+//! one that is gone. The order in [`FINDERS`] is that in which loops that nobody owns are adopted.
 
 pub mod autonomous;
 pub mod branch;
 pub mod iterative;
+pub mod ownership;
 pub mod queue;
 
 use crate::books::live::Live;
 use crate::context::Context;
 use crate::event::Event;
-use crate::loops::governor::{Decision, Stop};
+use crate::loops::governor::{Decision, Stop, decide};
+use crate::loops::kind::{remember_count, restore_count};
+use crate::loops::{Loop, LoopKind};
 use crate::plan::Plan;
 use crate::state::State;
 
 use super::session_record::is_live;
-
-/// Whose a loop is that runs and may be changed.
-pub enum Owner<'a> {
-    Nobody,
-    Session(&'a str),
-}
-
-impl<'a> Owner<'a> {
-    pub fn of(session_id: Option<&'a String>) -> Self {
-        session_id.map_or(Self::Nobody, |id| Self::Session(id))
-    }
-
-    fn is(&self, session_id: &str) -> bool {
-        matches!(self, Self::Session(owner) if *owner == session_id)
-    }
-}
-
-/// The kinds of loops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
-    Queue,
-    Autonomous,
-    Branch,
-    Iterative,
-}
-
-impl Name {
-    /// The command that ends such a loop.
-    pub fn cancel(self) -> &'static str {
-        match self {
-            Self::Queue => "hookkeeper loop cancel",
-            Self::Autonomous => "hookkeeper autonomous cancel",
-            Self::Branch => "hookkeeper branch loop cancel",
-            Self::Iterative => "hookkeeper iterative cancel",
-        }
-    }
-}
-
-/// The loops that a session drives, as the documents have it: there should be one at most.
-pub fn driven_by(session: &str, state: &State) -> Vec<(Name, String)> {
-    let mut found = Vec::new();
-    let own = |owner: Option<Owner>| owner.is_some_and(|owner| owner.is(session));
-    if let Some(queue) = queue::running(state).filter(|_| own(queue::owner(state))) {
-        found.push((Name::Queue, crate::loops::queue::title(queue)));
-    }
-    if let Some(running) = autonomous::running(state).filter(|_| own(autonomous::owner(state))) {
-        found.push((Name::Autonomous, crate::loops::autonomous::words::title(running)));
-    }
-    let live = state.get_by::<Live>(session);
-    let branch = live.and_then(|live| live.loop_branch.as_ref());
-    found.extend(branch.map(|key| (Name::Branch, format!("loop of branch {key}"))));
-    let task = live.and_then(|live| live.loop_task.as_ref());
-    found.extend(task.map(|slug| (Name::Iterative, format!("task {slug}"))));
-    found
-}
+use ownership::Owner;
 
 /// What a loop is asked with: the event, and everything that it may look at.
 pub struct Turn<'a> {
@@ -80,37 +28,56 @@ pub struct Turn<'a> {
     pub context: &'a Context<'a>,
 }
 
-/// A kind of loop.
-struct Kind {
-    name: Name,
-    /// Whose the loop is, if there is one that runs.
+/// How the loops of a kind are found.
+struct Finder {
+    kind: LoopKind,
+    /// Whose the loop is, if there is one that runs and may be changed.
     owner: for<'a> fn(&Turn<'a>) -> Option<Owner<'a>>,
-    take: fn(&mut Plan, &mut Live, &Turn),
-    /// `None`: the session drives no such loop.
-    at_stop: fn(&mut Plan, &mut Live, &Turn, &Stop) -> Option<Decision>,
+    find: fn(&Turn) -> Option<Box<dyn Loop>>,
+    /// The session drives it from now on.
+    bind: fn(&mut Plan, &mut Live, &Turn),
+    /// There is none that the session drives; one that it drove before may be gone.
+    lost: fn(&mut Plan, &mut Live, &Turn) -> Option<Decision>,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind {
-        name: Name::Queue,
-        owner: |turn| queue::owner(turn.state),
-        take: queue::take,
-        at_stop: queue::at_stop,
+const FINDERS: [Finder; 4] = [
+    Finder {
+        kind: LoopKind::Queue,
+        owner: queue::owner,
+        find: queue::find,
+        bind: |plan, live, turn| bind(queue::find(turn), plan, live, turn),
+        lost: |_, _, _| None,
     },
-    Kind {
-        name: Name::Autonomous,
-        owner: |turn| autonomous::owner(turn.state),
-        take: autonomous::take,
-        at_stop: autonomous::at_stop,
+    Finder {
+        kind: LoopKind::Autonomous,
+        owner: autonomous::owner,
+        find: autonomous::find,
+        bind: autonomous::bind,
+        lost: autonomous::lost,
     },
-    Kind { name: Name::Branch, owner: branch::owner, take: branch::take, at_stop: branch::at_stop },
-    Kind {
-        name: Name::Iterative,
+    Finder {
+        kind: LoopKind::Branch,
+        owner: branch::owner,
+        find: branch::find,
+        bind: |plan, live, turn| bind(branch::find(turn), plan, live, turn),
+        lost: branch::lost,
+    },
+    Finder {
+        kind: LoopKind::Iterative,
         owner: iterative::owner,
-        take: iterative::take,
-        at_stop: iterative::at_stop,
+        find: iterative::find,
+        bind: |plan, live, turn| bind(iterative::find(turn), plan, live, turn),
+        lost: iterative::lost,
     },
 ];
+
+fn bind(found: Option<Box<dyn Loop>>, plan: &mut Plan, live: &mut Live, turn: &Turn) {
+    if let Some(mut the_loop) = found {
+        the_loop.bind(&live.session_id);
+        the_loop.kind().set_note(live, Some(the_loop.folder()));
+        the_loop.put_owner(plan, turn.state);
+    }
+}
 
 /// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
 /// ended and was forked, goes on with what follows it. Another session's is never touched, and a
@@ -123,15 +90,15 @@ pub fn adopt(
     live: &mut Live,
     state: &State,
     context: &Context,
-) -> Option<Name> {
+) -> Option<LoopKind> {
     if live.loop_task.is_some() {
-        return Some(Name::Iterative);
+        return Some(LoopKind::Iterative);
     }
     if live.loop_branch.is_some() {
-        return Some(Name::Branch);
+        return Some(LoopKind::Branch);
     }
     let turn = Turn { event, state, context };
-    let found = || KINDS.iter().filter_map(|kind| Some((kind, (kind.owner)(&turn)?)));
+    let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
     let own = found().find(|(_, owner)| owner.is(&live.session_id));
     let passed_on = || {
         let alone = state.all::<Live>().all(|other| other.session_id == live.session_id);
@@ -142,9 +109,9 @@ pub fn adopt(
             Owner::Session(owner) => parent == Some(*owner),
         })
     };
-    let (kind, _) = own.or_else(passed_on)?;
-    (kind.take)(plan, live, &turn);
-    Some(kind.name)
+    let (finder, _) = own.or_else(passed_on)?;
+    (finder.bind)(plan, live, &turn);
+    Some(finder.kind)
 }
 
 /// Lets the governor decide, and writes down what came of it.
@@ -168,7 +135,7 @@ pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, c
         now: context.now,
     };
     let turn = Turn { event, state, context };
-    let decision = KINDS.iter().find_map(|kind| (kind.at_stop)(plan, live, &turn, &stop));
+    let decision = FINDERS.iter().find_map(|finder| drive(finder, plan, live, &turn, &stop));
     match decision.unwrap_or(Decision::Nothing) {
         Decision::Nothing => {}
         Decision::Allow { outcome, tell } => {
@@ -190,15 +157,30 @@ pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, c
     }
 }
 
-/// A counter that somebody rolled back goes on where it was.
-fn counted(live: &Live, key: &str, iteration: u64) -> u64 {
-    live.loop_iterations.get(key).copied().unwrap_or(0).max(iteration)
-}
-
-/// A session drives one loop: the counters of earlier ones are of no use.
-fn count(live: &mut Live, key: String, iteration: u64) {
-    live.loop_iterations.retain(|known, _| *known == key);
-    live.loop_iterations.insert(key, iteration);
+/// What becomes of a Stop, if the session drives such a loop.
+fn drive(
+    finder: &Finder,
+    plan: &mut Plan,
+    live: &mut Live,
+    turn: &Turn,
+    stop: &Stop,
+) -> Option<Decision> {
+    finder.kind.note(live)?;
+    let is_own = (finder.owner)(turn).is_some_and(|owner| owner.is(&live.session_id));
+    let Some(mut the_loop) = (finder.find)(turn).filter(|_| is_own) else {
+        return (finder.lost)(plan, live, turn);
+    };
+    live.loop_signalled = false;
+    restore_count(the_loop.as_mut(), live);
+    let decision = decide(the_loop.as_mut(), stop);
+    remember_count(the_loop.as_ref(), live);
+    the_loop.remind(live);
+    if !the_loop.is_running() {
+        finder.kind.set_note(live, None);
+        live.loop_verdict.clone_from(&the_loop.ending().verdict);
+    }
+    the_loop.put(plan, turn.state);
+    Some(decision)
 }
 
 /// The model is at work: what was blocked before does not count any more.

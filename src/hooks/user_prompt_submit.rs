@@ -4,6 +4,7 @@ use crate::books::live::Lineage;
 use crate::books::workflow::{IDLE, Workflow};
 use crate::context::Context;
 use crate::event::Event;
+use crate::loops::Loop as _;
 use crate::plan::Plan;
 use crate::state::State;
 
@@ -39,11 +40,11 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
             workflow.phase = Some(IDLE.into());
         }
     }
-    let took =
-        drive::adopt(&mut plan, event, &mut live, state, context) == Some(drive::Name::Autonomous);
+    let adopted = drive::adopt(&mut plan, event, &mut live, state, context);
+    let turn = drive::Turn { event, state, context };
     let approved = match is_machine_made(&prompt) {
         true => None,
-        false => drive::autonomous::hear(&mut plan, &live, state, &prompt, took, context),
+        false => drive::autonomous::approve_by_prompt(&mut plan, &live, &turn, &prompt, adopted),
     };
     session_record::put_with_copies(&mut plan, &live, state);
     if let Some(approved) = approved {

@@ -1,54 +1,37 @@
 //! The loop of a branch: one prompt, again and again, until the promise is made.
 
-use super::governor::{Loop, Stop};
-use super::{Say, Verdict, is_out_of_time, promise};
-use crate::books::branch::BranchLoop;
+use super::governor::Stop;
+use super::kind::new_limit;
+use super::{Ending, Loop, LoopKind, Say, Verdict, is_out_of_time, promise};
+use crate::books::branch::{BranchLoop, BranchState};
 use crate::books::{clip, clip_block};
+use crate::id::BranchKey;
+use crate::plan::Plan;
+use crate::state::{Document, State};
 use crate::time::{self, Time};
 
 pub const MAX_ITERATIONS: u64 = 15;
 pub const PROMISE: &str = "BUILD COMPLETE";
 const LONGEST_PROMPT: usize = 2500;
 
+/// The loop of a branch, taken out of the branch's state.
+#[derive(Clone)]
 pub struct Driven {
     pub the_loop: BranchLoop,
     /// The branch that it belongs to.
     pub branch: String,
-    /// Where its state is.
-    pub file: String,
+    pub key: BranchKey,
     /// The branch that is checked out, if it is another one.
     pub elsewhere: Option<String>,
 }
 
 impl Loop for Driven {
-    fn is_over(&self) -> bool {
-        !self.the_loop.is_running()
+    fn kind(&self) -> LoopKind {
+        LoopKind::Branch
     }
 
-    fn check(&mut self, stop: &Stop) -> Option<Say> {
-        if promise::is_made(stop.message, &self.the_loop.completion_promise) {
-            let why = format!("the promise {} was made", self.the_loop.completion_promise);
-            return Some(self.over(Verdict::Complete, why, stop.now));
-        }
-        if is_out_of_time(&self.the_loop.started_at, self.the_loop.max_minutes, stop.now) {
-            let minutes = self.the_loop.max_minutes.unwrap_or(0);
-            let why = format!("the time limit of {minutes} minutes");
-            return Some(self.over(Verdict::Capped, why, stop.now));
-        }
-        if self.the_loop.iteration >= self.the_loop.max_iterations {
-            let why = format!("the limit of {} iterations", self.the_loop.max_iterations);
-            return Some(self.over(Verdict::Capped, why, stop.now));
-        }
-        None
-    }
-
-    fn turn(&mut self, _: &Stop) -> Say {
-        self.the_loop.iteration += 1;
-        Say::Go { reason: self.reason(), title: self.title() }
-    }
-
-    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
-        self.over(verdict, why.to_owned(), now);
+    fn folder(&self) -> &str {
+        self.key.as_str()
     }
 
     fn title(&self) -> String {
@@ -60,20 +43,45 @@ impl Loop for Driven {
         )
     }
 
-    fn resume(&self) -> &'static str {
-        "hookkeeper branch loop resume"
+    fn owner(&self) -> Option<&str> {
+        self.the_loop.session_id.as_deref()
     }
-}
 
-impl Driven {
-    pub fn reason(&self) -> String {
+    fn bind(&mut self, session: &str) {
+        self.the_loop.session_id = Some(session.to_owned());
+    }
+
+    fn is_running(&self) -> bool {
+        self.the_loop.is_running()
+    }
+
+    fn ending(&self) -> &Ending {
+        &self.the_loop.ending
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
+        self.the_loop.active = false;
+        self.the_loop.ending = Ending::new(verdict, why, now);
+    }
+
+    fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
+        let the_loop = &mut self.the_loop;
+        the_loop.max_iterations = new_limit(most, the_loop.max_iterations, the_loop.iteration)?;
+        the_loop.active = true;
+        the_loop.ending = Ending::default();
+        the_loop.started_at = time::spell(now);
+        Ok(())
+    }
+
+    fn reason(&self) -> String {
         let mut lines = vec![
             format!("The {} goes on. Its task:", self.title()),
             clip_block(&self.the_loop.prompt, LONGEST_PROMPT),
         ];
         lines.push(format!(
             "It is complete when a message says <promise>{}</promise> and that is true. State: {}",
-            self.the_loop.completion_promise, self.file
+            self.the_loop.completion_promise,
+            BranchState::doc(&self.key).path()
         ));
         if let Some(other) = &self.elsewhere {
             lines.push(format!(
@@ -84,11 +92,44 @@ impl Driven {
         lines.join("\n")
     }
 
-    fn over(&mut self, verdict: Verdict, why: String, now: Time) -> Say {
-        self.the_loop.active = false;
-        self.the_loop.verdict = Some(verdict.name().into());
-        self.the_loop.verdict_at = Some(time::spell(now));
-        self.the_loop.verdict_reason = Some(why.clone());
-        Say::End(verdict, why)
+    fn counter(&self) -> Option<(String, u64)> {
+        Some((format!("branch {}", self.the_loop.started_at), self.the_loop.iteration))
+    }
+
+    fn restore_count(&mut self, iteration: u64) {
+        self.the_loop.iteration = iteration;
+    }
+
+    fn check(&mut self, stop: &Stop) -> Option<Say> {
+        let BranchLoop { iteration, max_iterations, max_minutes, .. } = self.the_loop;
+        let (verdict, why) = if promise::is_made(stop.message, &self.the_loop.completion_promise) {
+            let why = format!("the promise {} was made", self.the_loop.completion_promise);
+            (Verdict::Complete, why)
+        } else if is_out_of_time(&self.the_loop.started_at, max_minutes, stop.now) {
+            let minutes = max_minutes.unwrap_or(0);
+            (Verdict::Capped, format!("the time limit of {minutes} minutes"))
+        } else if iteration >= max_iterations {
+            (Verdict::Capped, format!("the limit of {max_iterations} iterations"))
+        } else {
+            return None;
+        };
+        self.end(verdict, &why, stop.now);
+        Some(Say::End(verdict, why))
+    }
+
+    fn turn(&mut self, _: &Stop) -> Say {
+        self.the_loop.iteration += 1;
+        Say::Go { reason: self.reason(), title: self.title() }
+    }
+
+    fn put(&self, plan: &mut Plan, state: &State) {
+        let read = state.read::<BranchState>(&self.key);
+        let before = read.value.and_then(|before| before.the_loop.as_ref());
+        if before != Some(&self.the_loop) {
+            let fresh = || BranchState { branch: self.branch.clone(), ..BranchState::default() };
+            let mut after = read.value.cloned().unwrap_or_else(fresh);
+            after.the_loop = Some(self.the_loop.clone());
+            plan.put(&read, &after);
+        }
     }
 }

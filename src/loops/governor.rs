@@ -9,7 +9,7 @@
 //! | runs | none | below the client's cap | `Go` | is blocked, with what to do next |
 //! | runs | none | one below the cap | `Go` | is allowed, the loop is `stalled` |
 
-use super::{Say, Verdict};
+use super::{Loop, Say, Verdict};
 use crate::time::Time;
 
 /// What the client does when nothing is set.
@@ -37,20 +37,6 @@ impl Stop<'_> {
     }
 }
 
-/// A loop as the governor sees it.
-pub trait Loop {
-    fn is_over(&self) -> bool;
-    /// Whether it is over, or has to wait, before another turn is counted.
-    fn check(&mut self, stop: &Stop) -> Option<Say>;
-    /// Counts a turn.
-    fn turn(&mut self, stop: &Stop) -> Say;
-    fn end(&mut self, verdict: Verdict, why: &str, now: Time);
-    /// Which loop, and where it stands.
-    fn title(&self) -> String;
-    /// The command that goes on with it.
-    fn resume(&self) -> &'static str;
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     Nothing,
@@ -67,7 +53,7 @@ pub enum Decision {
 }
 
 pub fn decide(driven: &mut dyn Loop, stop: &Stop) -> Decision {
-    if driven.is_over() {
+    if !driven.is_running() {
         return Decision::Nothing;
     }
     let said = match driven.check(stop) {
@@ -79,6 +65,7 @@ pub fn decide(driven: &mut dyn Loop, stop: &Stop) -> Decision {
     };
     match said {
         Say::End(verdict, why) => ended(driven, verdict, &why),
+        Say::Rest(outcome) => Decision::Allow { outcome, tell: None },
         Say::Wait(what) => Decision::Allow { outcome: "the loop waits".into(), tell: Some(what) },
         Say::Go { .. } if stop.is_last() => {
             let why = format!(
@@ -100,7 +87,7 @@ fn ended(driven: &dyn Loop, verdict: Verdict, why: &str) -> Decision {
     let name = verdict.name();
     let go_on = match verdict {
         Verdict::Complete | Verdict::Cancelled => String::new(),
-        _ => format!(" To go on: `{}`.", driven.resume()),
+        _ => format!(" To go on: `{} resume`.", driven.kind().command()),
     };
     Decision::Allow {
         outcome: format!("the loop is {name}: {why}"),

@@ -5,12 +5,16 @@ pub mod advance;
 pub mod prompt;
 pub mod signal;
 
-use super::governor::{Loop, Stop};
-use super::{Say, Verdict};
+use super::governor::Stop;
+use super::{Ending, Loop, LoopKind, Say, Verdict};
 use crate::books::clip;
 use crate::books::iterative::PHASES;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
+use crate::books::iterative::progress::{Entry, NONE, Step};
+use crate::books::live::Live;
+use crate::plan::Plan;
+use crate::state::State;
 use crate::time::Time;
 use signal::{Said, Signal};
 
@@ -21,25 +25,151 @@ pub struct Driven {
     pub changed: bool,
     /// A command has moved the unit in this turn already.
     pub signalled: bool,
+    /// A command moves the unit now.
+    pub signals: bool,
+    /// The session that is said to drive it knows that, and so has seen what was changed.
+    is_bound: bool,
+}
+
+impl Driven {
+    pub fn new(book: Book, state: &State) -> Self {
+        let owner = book.state.session_id.as_deref();
+        let driver = owner.and_then(|id| state.get_by::<Live>(id));
+        let driver = driver.filter(|live| live.loop_task.as_deref() == Some(book.slug.as_str()));
+        Self {
+            changed: driver.is_some_and(|live| live.loop_edits > 0),
+            signalled: driver.is_some_and(|live| live.loop_signalled),
+            signals: false,
+            is_bound: driver.is_some(),
+            book,
+        }
+    }
+
+    fn current_status(&self) -> Option<Status> {
+        self.book.state.unit(self.book.state.current()?)?.status()
+    }
+
+    /// Why nothing drives the task at the moment, if nothing does: it is talked about, or a person
+    /// was asked already.
+    fn rests(&self) -> Option<String> {
+        let state = &self.book.state;
+        match state.phase.as_str() {
+            "discover" | "plan" | "verify" | "deliver" => {
+                Some(format!("the task is in its phase {}", state.phase))
+            }
+            "execute" => {
+                let waits = state.current().is_none() && state.workable().is_none();
+                (waits && !state.all_closed()).then(|| "the task waits for a person".into())
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Loop for Driven {
-    fn is_over(&self) -> bool {
-        !self.book.state.is_open()
+    fn kind(&self) -> LoopKind {
+        LoopKind::Iterative
+    }
+
+    fn folder(&self) -> &str {
+        self.book.slug.as_str()
+    }
+
+    fn noun(&self) -> String {
+        format!("task {}", self.book.slug)
+    }
+
+    fn title(&self) -> String {
+        title(&self.book)
+    }
+
+    fn command(&self, verb: &str) -> String {
+        format!("{} {verb} {}", self.kind().command(), self.book.slug)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.book.state.session_id.as_deref()
+    }
+
+    /// What the driver before it changed, or this session before its record was closed, is forgotten.
+    /// An entry about the whole task breaks no rule of the lifecycle.
+    fn bind(&mut self, session: &str) {
+        let is_own = self.owner() == Some(session);
+        if self.owner().is_some() && !(is_own && self.is_bound) {
+            let _ = advance::confirm_anew(&mut self.book);
+        }
+        if !is_own {
+            let mut entry = Entry::of_task("Adopted");
+            entry.session = Some(session.to_owned());
+            let _ = self.book.record(entry);
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.book.state.is_open()
+    }
+
+    fn ending(&self) -> &Ending {
+        &self.book.state.ending
+    }
+
+    fn is_complete(&self) -> bool {
+        self.ending().is_complete() || self.book.state.phase == "complete"
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, _: Time) {
+        let mut entry = Entry::of_task("Ended");
+        entry.verdict = Some(format!("{}: {why}", verdict.name()));
+        let _ = self.book.record(entry);
+    }
+
+    fn reopen(&mut self, _: Option<u64>, _: Time) -> Result<(), String> {
+        let mut entry = Entry::of_task("Resumed");
+        entry.verdict = Some(NONE.to_owned());
+        self.book.record(entry)
+    }
+
+    fn begin_next(&mut self) -> Result<(), String> {
+        advance::go_on(&mut self.book)
+    }
+
+    fn reason(&self) -> String {
+        prompt::what_is_next(&self.book)
+    }
+
+    fn counter(&self) -> Option<(String, u64)> {
+        let Book { slug, state, .. } = &self.book;
+        let unit = state.current().filter(|_| self.rests().is_none())?;
+        Some((format!("iterative {slug} {} {unit}", state.created), state.current_iteration))
+    }
+
+    fn restore_count(&mut self, iteration: u64) {
+        let (id, was) = (self.book.state.current(), self.book.state.current_iteration);
+        let (Some(id), Some(is)) = (id.map(str::to_owned), self.current_status()) else { return };
+        let mut entry = Entry::of_unit(&id, iteration);
+        entry.did = Some(format!("The count of iterations had been set back to {was}."));
+        entry.step = Some(Step { from: is, to: is, iteration: Some(iteration), skipped: false });
+        // It stays where it is, which no rule forbids.
+        let _ = self.book.record(entry);
+    }
+
+    fn remind(&self, live: &mut Live) {
+        live.loop_signalled |= self.signals;
+        if self.book.begins_to_confirm() {
+            live.loop_edits = 0;
+        }
     }
 
     fn check(&mut self, _: &Stop) -> Option<Say> {
-        let phase = &self.book.state.phase;
-        if PHASES.contains(&phase.as_str()) {
-            return None;
+        let Book { slug, state, .. } = &self.book;
+        if !PHASES.contains(&state.phase.as_str()) {
+            return Some(Say::Wait(format!(
+                "HookKeeper: the task {slug} is in an unknown phase ({}), so it does not go on by itself. \
+                 `hookkeeper iterative phase {slug} execute` mends it.",
+                clip(&state.phase, 40),
+            )));
         }
-        Some(Say::Wait(format!(
-            "HookKeeper: the task {} is in an unknown phase ({}), so it does not go on by itself. \
-             `hookkeeper iterative phase {} execute` mends it.",
-            self.book.slug,
-            clip(phase, 40),
-            self.book.slug
-        )))
+        self.rests().map(Say::Rest)
     }
 
     fn turn(&mut self, stop: &Stop) -> Say {
@@ -54,17 +184,17 @@ impl Loop for Driven {
         }
     }
 
-    fn end(&mut self, verdict: Verdict, why: &str, _: Time) {
-        // A verdict breaks no rule of the lifecycle.
-        let _ = advance::end(&mut self.book, verdict, why);
+    /// What the log corrects is written with the entry that says so.
+    fn put(&self, plan: &mut Plan, state: &State) {
+        if self.book.is_changed() && (self.book.has_entries() || self.book.conflicts.is_empty()) {
+            self.book.write(plan, state);
+        }
     }
 
-    fn title(&self) -> String {
-        title(&self.book)
-    }
-
-    fn resume(&self) -> &'static str {
-        "hookkeeper iterative resume"
+    fn put_owner(&self, plan: &mut Plan, state: &State) {
+        if self.book.has_entries() {
+            self.book.write(plan, state);
+        }
     }
 }
 
@@ -86,12 +216,12 @@ impl Driven {
 
     fn say(&self, before: Option<&str>, note: Option<String>) -> Say {
         let state = &self.book.state;
-        if let Some(verdict) = &state.verdict {
-            let why = state.verdict_reason.clone().unwrap_or_default();
+        if let Some(verdict) = &state.ending.verdict {
+            let why = state.ending.verdict_reason.clone().unwrap_or_default();
             debug_assert_eq!(verdict, Verdict::Complete.name());
             return Say::End(Verdict::Complete, why);
         }
-        let Some(prompt) = prompt::of(&self.book) else {
+        let Some(prompt) = prompt::of_unit(&self.book) else {
             return Say::Wait(prompt::question(&self.book));
         };
         let mut lines: Vec<String> = note.map(|note| format!("{note}.")).into_iter().collect();

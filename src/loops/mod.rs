@@ -7,41 +7,14 @@ pub mod autonomous;
 pub mod branch;
 pub mod governor;
 pub mod iterative;
+pub mod kind;
 pub mod promise;
 pub mod queue;
 pub mod render;
 
+pub use crate::books::ending::{Ending, Verdict};
 use crate::time::{self, Time};
-
-/// How a loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It did what it was for.
-    Complete,
-    /// An iteration or time limit was reached.
-    Capped,
-    /// It went round without getting anywhere.
-    Stalled,
-    /// A person ended it.
-    Cancelled,
-    /// It cannot go on.
-    Failed,
-}
-
-impl Verdict {
-    pub const ALL: [Self; 5] =
-        [Self::Complete, Self::Capped, Self::Stalled, Self::Cancelled, Self::Failed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Capped => "capped",
-            Self::Stalled => "stalled",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-        }
-    }
-}
+pub use kind::{Loop, LoopKind};
 
 /// What a loop wants at a Stop.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +25,8 @@ pub enum Say {
     Go { reason: String, title: String },
     /// A person has to do something first; the user is told.
     Wait(String),
+    /// Nothing drives it at the moment; why, for the log.
+    Rest(String),
 }
 
 /// Whether more than so many minutes have passed since a loop began.

@@ -1,9 +1,12 @@
 //! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
 
-use super::governor::{Loop, Stop};
-use super::{Say, Verdict, is_out_of_time};
+use super::governor::Stop;
+use super::kind::new_limit;
+use super::{Ending, Loop, LoopKind, Say, Verdict, is_out_of_time, render};
 use crate::books::clip;
-use crate::books::queue::{Past, Queue, Stall};
+use crate::books::queue::{LoopStateText, Past, Queue, Stall};
+use crate::plan::Plan;
+use crate::state::State;
 use crate::time::{self, Time};
 
 /// Passes in a row that complete a loop.
@@ -29,8 +32,75 @@ pub const PHASES: [(&str, &str); 8] = [
 pub struct QueueLoop(pub Queue);
 
 impl Loop for QueueLoop {
-    fn is_over(&self) -> bool {
-        !self.0.is_running()
+    fn kind(&self) -> LoopKind {
+        LoopKind::Queue
+    }
+
+    fn title(&self) -> String {
+        title(&self.0)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.0.session_id.as_deref()
+    }
+
+    fn bind(&mut self, session: &str) {
+        self.0.session_id = Some(session.to_owned());
+    }
+
+    fn is_running(&self) -> bool {
+        self.0.is_running()
+    }
+
+    fn ending(&self) -> &Ending {
+        &self.0.ending
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
+        end(&mut self.0, verdict, why.to_owned(), now);
+    }
+
+    fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
+        let queue = &mut self.0;
+        // An iteration that is in the history is over.
+        let is_over = queue.history.last().is_some_and(|past| past.iteration >= queue.iteration);
+        let iteration = queue.iteration + u64::from(is_over);
+        let limit = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
+        queue.max_iterations = Some(new_limit(most, limit, iteration)?);
+        queue.iteration = iteration;
+        queue.ending = Ending::default();
+        queue.stall = None;
+        let phase = queue.phase.as_deref().unwrap_or_default();
+        let word = PHASES.iter().find(|(name, _)| *name == phase);
+        queue.status = word.map_or("BUILDING", |(_, word)| word).into();
+        // Its time begins anew: what has passed since it ended is not its own.
+        queue.started_at = Some(time::spell(now));
+        Ok(())
+    }
+
+    fn reason(&self) -> String {
+        reason(&self.0)
+    }
+
+    fn counter(&self) -> Option<(String, u64)> {
+        Some((counter_name(&self.0), self.0.iteration))
+    }
+
+    fn restore_count(&mut self, iteration: u64) {
+        self.0.iteration = iteration;
+    }
+
+    fn put(&self, plan: &mut Plan, state: &State) {
+        if state.get::<Queue>() != Some(&self.0) {
+            put(plan, &self.0, state);
+        }
+    }
+
+    fn put_owner(&self, plan: &mut Plan, state: &State) {
+        let read = state.read::<Queue>(&());
+        if read.value != Some(&self.0) {
+            plan.put(&read, &self.0);
+        }
     }
 
     /// Nothing ends it between two iterations but its time limit, which ends the iteration too. A
@@ -51,17 +121,19 @@ impl Loop for QueueLoop {
     fn turn(&mut self, stop: &Stop) -> Say {
         end_iteration(&mut self.0, stop.tools_ran, stop.now)
     }
+}
 
-    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
-        end(&mut self.0, verdict, why.to_owned(), now);
-    }
+/// Under what name a session remembers the iteration of the loop.
+pub fn counter_name(queue: &Queue) -> String {
+    format!("queue {}", queue.started_at.as_deref().unwrap_or_default())
+}
 
-    fn title(&self) -> String {
-        title(&self.0)
-    }
-
-    fn resume(&self) -> &'static str {
-        "hookkeeper loop resume"
+/// The queue, and if it has a loop what people read of that.
+pub fn put(plan: &mut Plan, queue: &Queue, state: &State) {
+    plan.put(&state.read::<Queue>(&()), queue);
+    let read = state.read::<LoopStateText>(&());
+    if queue.status != "none" && read.value.is_none_or(|text| render::is_ours(&text.0)) {
+        plan.put(&read, &LoopStateText(render::markdown(queue)));
     }
 }
 
@@ -83,7 +155,7 @@ pub fn start(queue: &mut Queue, task: &str, session: Option<String>, now: Time) 
     queue.gate_results.clear();
     queue.history.clear();
     queue.stall = None;
-    (queue.verdict, queue.verdict_at, queue.verdict_reason) = (None, None, None);
+    queue.ending = Ending::default();
     queue.items.retain(crate::books::queue::Item::is_open);
     for item in &mut queue.items {
         item.added_iteration = 1;
@@ -130,9 +202,7 @@ pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
 }
 
 pub fn end(queue: &mut Queue, verdict: Verdict, why: String, now: Time) -> Say {
-    queue.verdict = Some(verdict.name().into());
-    queue.verdict_at = Some(time::spell(now));
-    queue.verdict_reason = Some(why.clone());
+    queue.ending = Ending::new(verdict, &why, now);
     queue.status = verdict.name().to_uppercase();
     Say::End(verdict, why)
 }

@@ -30,8 +30,8 @@ pub fn markdown(queue: &Queue) -> String {
     for past in &queue.history {
         out.push_str(&format!("- Iteration {}: {}\n", past.iteration, history(past)));
     }
-    if let Some(verdict) = &queue.verdict {
-        let reason = queue.verdict_reason.as_deref().unwrap_or("no reason given");
+    if let Some(verdict) = &queue.ending.verdict {
+        let reason = queue.ending.verdict_reason.as_deref().unwrap_or("no reason given");
         out.push_str(&format!("- Ended: {verdict}, {}\n", cell(reason)));
     }
     out

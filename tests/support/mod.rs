@@ -45,6 +45,11 @@ impl Scratch {
         Self { home, env }
     }
 
+    /// The same project, with an environment of its own. It is not removed.
+    pub fn same(&self) -> Self {
+        Self { home: self.home.clone(), env: self.env.clone() }
+    }
+
     pub fn home(&self) -> &Path {
         &self.home
     }

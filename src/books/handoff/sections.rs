@@ -76,7 +76,7 @@ pub fn blockers(standing: &Standing) -> Vec<String> {
     let failing = if standing.queue.is_running() { standing.queue.failing() } else { Vec::new() };
     lines.extend(failing.into_iter().map(|gate| format!("gate {gate} does not pass")));
     let ended = standing.state.the_loop.as_ref().filter(|the_loop| !the_loop.is_running());
-    if let Some(verdict) = ended.and_then(|the_loop| the_loop.verdict.as_deref())
+    if let Some(verdict) = ended.and_then(|the_loop| the_loop.ending.verdict.as_deref())
         && verdict != "complete"
     {
         lines.push(format!("the loop is {verdict}"));

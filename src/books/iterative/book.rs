@@ -162,8 +162,13 @@ impl Book {
         steps.any(|step| step.to == Status::Confirming && step.from != step.to)
     }
 
+    /// Whether something is to be added to the log.
+    pub fn has_entries(&self) -> bool {
+        !self.new.is_empty()
+    }
+
     pub fn is_changed(&self) -> bool {
-        !self.new.is_empty() || self.state != self.before
+        self.has_entries() || self.state != self.before
     }
 
     /// Where the state is, from the project.

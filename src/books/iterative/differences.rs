@@ -14,7 +14,7 @@ pub fn differences(state: &Task, log: &Task) -> Vec<String> {
     };
     differ("phase", &state.phase, &log.phase);
     let word = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.into());
-    differ("verdict", &word(&state.verdict), &word(&log.verdict));
+    differ("verdict", &word(&state.ending.verdict), &word(&log.ending.verdict));
     differ("session", &word(&state.session_id), &word(&log.session_id));
     for (id, unit) in log.units().iter() {
         let Some(is) = state.unit(id) else {

@@ -8,6 +8,7 @@ use super::progress::{Entry, Log, NONE, TASK};
 use super::unit::{is_id, said};
 use super::{Task, Unit, brief, planned};
 use crate::books::clip;
+use crate::books::ending::Ending;
 
 /// What there is to rebuild a state from.
 pub struct Sources<'a> {
@@ -175,9 +176,11 @@ fn apply_to_task(state: &mut Task, entry: &Entry) {
     if let Some(said) = &entry.verdict {
         let (verdict, why) = said.split_once(": ").unwrap_or((said, ""));
         let ended = verdict != NONE;
-        state.verdict = ended.then(|| verdict.to_owned());
-        state.verdict_at = ended.then(|| entry.at.clone());
-        state.verdict_reason = Some(why.to_owned()).filter(|why| ended && !why.is_empty());
+        state.ending = Ending {
+            verdict: ended.then(|| verdict.to_owned()),
+            verdict_at: ended.then(|| entry.at.clone()),
+            verdict_reason: Some(why.to_owned()).filter(|why| ended && !why.is_empty()),
+        };
     }
 }
 
@@ -187,7 +190,7 @@ pub(super) fn untouched(task: &Task) -> Task {
     state.updated.clone_from(&task.created);
     state.phase = "discover".into();
     state.session_id = None;
-    (state.verdict, state.verdict_at, state.verdict_reason) = (None, None, None);
+    state.ending = Ending::default();
     for (_, unit) in state.units_mut().iter_mut() {
         *unit = unit.untouched();
     }
@@ -199,9 +202,7 @@ pub(super) fn untouched(task: &Task) -> Task {
 fn stand_like(state: &mut Task, other: &Task) {
     state.phase.clone_from(&other.phase);
     state.session_id.clone_from(&other.session_id);
-    state.verdict.clone_from(&other.verdict);
-    state.verdict_at.clone_from(&other.verdict_at);
-    state.verdict_reason.clone_from(&other.verdict_reason);
+    state.ending.clone_from(&other.ending);
     for (id, unit) in other.units().iter() {
         if let Some(own) = state.units_mut().get_mut(id) {
             own.stand_like(unit);

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::change::{Order, change, read};
-use super::said;
+use super::{change, read, required};
 use crate::Outcome;
 use crate::books::Extra;
 use crate::books::autonomous::Receipt;
 use crate::books::clip;
 use crate::cli::Project;
 use crate::cli::checkout;
+use crate::cli::loop_command::LoopCommand;
 use crate::facts::files;
 use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::{complete, set_artifact, watch_again, words};
@@ -44,13 +44,10 @@ pub struct Arguments {
     phase: Option<String>,
 }
 
-pub fn run(
-    project: &Project,
-    options: &Arguments,
-    session: Option<&str>,
-) -> anyhow::Result<Outcome> {
+pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome> {
+    let project = command.project;
     let redact = project.redactor()?;
-    let summary = options.summary.as_ref().map(|text| said(&redact.text(text), "the summary"));
+    let summary = options.summary.as_ref().map(|text| required(&redact.text(text), "the summary"));
     let summary = summary.transpose()?;
     let failed: Vec<String> =
         options.failed_approach.iter().map(|text| redact.text(text)).collect();
@@ -76,11 +73,12 @@ pub fn run(
     let proof = prove(project, options, phase, summary.as_deref().unwrap_or(&found))?;
     let (artifact, git_sha, branch) = proof;
     let summary = summary.unwrap_or_else(|| artifact.clone());
-    let now = project.process.now();
-    change(project, Order::LoopFirst, |here| {
-        let (fault, watched) = (here.fault.take(), here.watched.clone());
-        let state = here.running(session)?;
-        let left = watched.as_ref().and_then(|seen| Phase::named(&seen.phase));
+    let now = command.now;
+    change(command, |driven, around| {
+        command.ensure_running(driven, around)?;
+        let fault = driven.fault.take();
+        let left = Phase::named(&driven.watched.phase);
+        let state = &mut driven.state;
         // The receipt that a phase moved by hand lacks is welcome.
         if let Some(fault) = fault.filter(|_| left != Some(phase)) {
             bail!("{fault}; `--phase {}` gives it the receipt", left.map_or("NAME", Phase::name));
@@ -118,13 +116,13 @@ pub fn run(
         state.last_updated = time::spell(now);
         let receipt = format!("Receipt for {}: {git_sha}.", phase.name());
         if phase.name() != state.phase {
-            return Ok(Outcome::said(receipt));
+            return Ok(receipt);
         }
         state.add_checkpoint(summary, failed, time::spell(now));
         if phase == Phase::SpecTest && !state.skip_test_review {
             state.awaiting_approval = true;
             let waits = words::wants_approval(state);
-            return Ok(Outcome::said(format!("{receipt} {}", waits)));
+            return Ok(format!("{receipt} {waits}"));
         }
         let said = match complete(state, phase, findings, now) {
             Some(next) => words::reason(state, next, &[receipt]),
@@ -133,8 +131,8 @@ pub fn run(
                 state.completion_promise
             ),
         };
-        here.watched = watched.map(|seen| watch_again(&seen, state));
-        Ok(Outcome::said(said))
+        driven.watched = watch_again(&driven.watched, &driven.state);
+        Ok(said)
     })
 }
 

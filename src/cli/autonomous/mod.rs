@@ -1,22 +1,23 @@
 //! `hookkeeper autonomous`: a feature on its way through the phases.
 
 mod advance;
-mod change;
 mod start;
 mod status;
 
 use anyhow::bail;
 
-use super::acting::{Who, the_session};
+use super::loop_command::{LoopCommand, Who, ensure_open, existing};
 use super::{Project, said_json, said_with};
 use crate::Outcome;
 use crate::books::autonomous::Autonomous;
 use crate::books::clip;
+use crate::facts::files;
 use crate::hooks::drive;
-use crate::loops::Verdict;
-use crate::loops::autonomous::{approve, end, words};
+use crate::loops::LoopKind;
+use crate::loops::autonomous::{Driven, words};
+use crate::state::{Document as _, State, is_newer};
+use crate::store::home;
 use crate::time;
-use change::{Order, change};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -82,117 +83,116 @@ enum What {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     match options.what {
-        What::Status if options.json => said_json(&status::stands(project)?),
-        _ if options.json => said_with(step(project, options)?, status::stands(project)?),
+        What::Status if options.json => said_json(&status::json_state(project)?),
+        _ if options.json => said_with(step(project, options)?, status::json_state(project)?),
         _ => step(project, options),
     }
 }
 
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let now = project.process.now();
-    let session = options.who.id(project.process);
+    let command = options.who.command(project);
     let redact = project.redactor()?;
+    let change = |work: &mut dyn FnMut(&mut Driven, &State) -> anyhow::Result<String>| {
+        change(&command, |driven, state| work(driven, state))
+    };
     match &options.what {
-        What::Start(options) => start::run(project, options, session),
+        What::Start(options) => start::run(&command, options),
         What::Status => status::run(project),
-        What::Advance(options) => advance::run(project, options, session.as_deref()),
-        What::Approve => approval(project),
+        What::Advance(options) => advance::run(&command, options),
+        What::Approve => approve(&command),
         What::Checkpoint { summary, failed, progress_file } => {
-            let summary = said(&redact.text(summary), "the summary")?;
+            let summary = required(&redact.text(summary), "the summary")?;
             let failed: Vec<String> = failed.iter().map(|text| redact.text(text)).collect();
-            change(project, Order::LoopFirst, |here| {
-                let state = here.running(session.as_deref())?;
-                state.add_checkpoint(summary, failed, time::spell(now));
+            change(&mut |driven, state| {
+                command.ensure_running(driven, state)?;
+                let at = time::spell(command.now);
+                driven.state.add_checkpoint(summary.clone(), failed.clone(), at);
                 if let Some(file) = progress_file {
-                    state.artifacts.progress_file = Some(file.clone());
+                    driven.state.artifacts.progress_file = Some(file.clone());
                 }
-                Ok(Outcome::said(format!("Noted: {} checkpoints.", state.checkpoints.len())))
+                Ok(format!("Noted: {} checkpoints.", driven.state.checkpoints.len()))
             })
         }
         What::Error { message } => {
-            let message = said(&redact.text(message), "the message")?;
-            change(project, Order::LoopFirst, |here| {
-                let state = here.running(session.as_deref())?;
-                state.add_error(message, time::spell(now));
-                Ok(Outcome::said(format!("Noted: {} errors.", state.errors.len())))
+            let message = required(&redact.text(message), "the message")?;
+            change(&mut |driven, state| {
+                command.ensure_running(driven, state)?;
+                driven.state.add_error(message.clone(), time::spell(command.now));
+                Ok(format!("Noted: {} errors.", driven.state.errors.len()))
             })
         }
-        What::Adopt => change(project, Order::LoopFirst, |here| {
-            here.running(None)?;
-            let id = the_session(session, here.around)?;
-            here.must_be_free(&id)?;
-            let state = here.running(None)?;
-            let before = state.session_id.replace(id.clone()).filter(|before| *before != id);
-            here.leave(before);
-            let state = here.running(None)?;
-            Ok(Outcome::said(format!("{}: now driven by session {id}", words::title(state))))
-        }),
-        What::Resume { max_iterations } => change(project, Order::LoopFirst, |here| {
-            let ended = here.watched.as_ref().and_then(|seen| seen.verdict.clone());
-            let state = here.own(session.as_deref())?;
-            resume(state, ended.as_deref(), *max_iterations)?;
-            state.resumed_at = Some(time::spell(now));
-            let title = words::title(state);
-            if let Some(owner) = here.owner() {
-                here.must_be_free(&owner)?;
-            }
-            Ok(Outcome::said(format!("Goes on: {title}.{}", here.absence())))
-        }),
-        What::Cancel => change(project, Order::LoopFirst, |here| {
-            let state = here.running(session.as_deref())?;
-            end(state, Verdict::Cancelled, "cancelled by a command", now);
-            Ok(Outcome::said(format!("Cancelled: {}", words::title(state))))
-        }),
+        What::Adopt => change(&mut |driven, state| command.adopt(driven, state)),
+        What::Resume { max_iterations } => {
+            change(&mut |driven, state| command.resume(driven, *max_iterations, state))
+        }
+        What::Cancel => change(&mut |driven, state| command.cancel(driven, state)),
     }
 }
 
 /// Only a person may: where the client or the model runs it, it is refused.
-fn approval(project: &Project) -> anyhow::Result<Outcome> {
-    let now = project.process.now();
-    let in_client = project.process.is_in_client();
-    change(project, Order::MemoryFirst, |here| {
-        let mut watched = here.watched.clone();
-        let state = here.running(None)?;
-        if !drive::autonomous::is_awaiting(state) {
-            bail!("the {} waits for no approval", words::title(state));
+fn approve(command: &LoopCommand) -> anyhow::Result<Outcome> {
+    let in_client = command.project.process.is_in_client();
+    change(command, |driven, _| {
+        ensure_open(driven)?;
+        let title = words::title(&driven.state);
+        if !drive::autonomous::is_awaiting(&driven.state) {
+            bail!("the {title} waits for no approval");
         }
-        let files = state.artifacts.acceptance_tests_file.clone();
         if in_client {
+            let file = driven.state.artifacts.acceptance_tests_file.as_deref();
             bail!(
                 "a person has to approve the acceptance tests{}: type \"approve\" as a prompt, or run this in a terminal of your own, outside Claude Code",
-                files.map(|file| format!(" in {}", clip(&file, 160))).unwrap_or_default()
+                file.map(|file| format!(" in {}", clip(file, 160))).unwrap_or_default()
             );
         }
-        if let Some(watched) = &mut watched {
-            approve(state, watched, now);
-        }
-        let said = format!("Approved. The {} goes on at the next prompt.", words::title(state));
-        here.watched = watched;
-        Ok(Outcome::said(said))
+        driven.approve(command.now);
+        Ok(format!("Approved. The {} goes on at the next prompt.", words::title(&driven.state)))
     })
 }
 
-/// `ended`: the verdict that we remember. One that somebody wrote by hand is no reason to stay ended.
-fn resume(state: &mut Autonomous, ended: Option<&str>, most: Option<u64>) -> anyhow::Result<()> {
-    match (&state.verdict, ended) {
-        (None, _) => bail!("the loop is running"),
-        (_, Some("complete")) => bail!("the loop is complete; start a new one"),
-        _ => {}
+/// Changes the loop that there is.
+fn change(
+    command: &LoopCommand,
+    work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
+) -> anyhow::Result<Outcome> {
+    let (said, _) = command.change(
+        |_, state| load(command, state),
+        |driven, state| work(existing(driven, LoopKind::Autonomous, "autonomous loop")?, state),
+    )?;
+    Ok(Outcome::said(said))
+}
+
+/// The loop as it really is. A file that is not ours, or cannot be read, is not touched.
+fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Driven>> {
+    let read = state.read::<Autonomous>(&());
+    if let Some(why) = read.frozen() {
+        bail!("{} {why}.", read.doc().path());
     }
-    let enough = state.max_iterations.max(state.global_iteration.saturating_add(10));
-    let full = state.global_iteration >= state.max_iterations;
-    let most = most.unwrap_or(if full { enough } else { state.max_iterations });
-    if most <= state.global_iteration {
-        bail!("{} iterations are over already; give it more", state.global_iteration);
+    let Some(found) = read.value else { return Ok(None) };
+    let places = [Some(command.project.root()?), command.project.process.cwd()];
+    let places: Vec<_> = places.into_iter().flatten().collect();
+    let artifacts = files::present(&places, found.documents());
+    Ok(Some(drive::autonomous::load(state, found, artifacts, command.now)))
+}
+
+/// The loop, for reading.
+fn read(project: &Project) -> anyhow::Result<Option<Autonomous>> {
+    let (root, home) = (project.root()?, project.process.home());
+    let Some(claude) = home::existing_claude_dir(&root, home.as_deref())? else { return Ok(None) };
+    let doc = Autonomous::doc(&());
+    let Some(bytes) = claude.read(&doc.below_claude())? else { return Ok(None) };
+    let name = doc.path();
+    match Autonomous::parse(&bytes) {
+        _ if is_newer(&bytes, doc.row.version) => {
+            bail!("{name} was written by a newer version")
+        }
+        Ok(state) => Ok(Some(state)),
+        Err(why) => bail!("{name} cannot be read ({why})"),
     }
-    state.max_iterations = most;
-    state.phase_iteration = 0;
-    (state.verdict, state.verdict_at, state.verdict_reason) = (None, None, None);
-    Ok(())
 }
 
 /// A text that says something.
-fn said(text: &str, what: &str) -> anyhow::Result<String> {
+fn required(text: &str, what: &str) -> anyhow::Result<String> {
     match text.trim() {
         "" => bail!("{what} is empty"),
         text => Ok(text.to_owned()),

@@ -3,19 +3,20 @@
 use anyhow::bail;
 use serde_json::Number;
 
-use super::change::{Order, change};
-use super::said;
+use super::{load, required};
 use crate::Outcome;
 use crate::books::autonomous::{
     Artifacts, Autonomous, BUDGET_USD, MAX_FIX_CYCLES, MAX_ITERATIONS, MAX_PHASE_ITERATIONS,
     PROMISE,
 };
 use crate::cli::Project;
-use crate::cli::acting::driver;
 use crate::cli::checkout;
+use crate::cli::loop_command::{Before, LoopCommand};
 use crate::facts::git;
+use crate::loops::autonomous::Driven;
 use crate::loops::autonomous::phase::Phase;
-use crate::loops::autonomous::words;
+use crate::loops::{Loop, LoopKind};
+use crate::state::Document as _;
 use crate::store::exclude;
 use crate::time;
 
@@ -56,67 +57,51 @@ pub struct Arguments {
     progress_file: Option<String>,
 }
 
-pub fn run(
-    project: &Project,
-    options: &Arguments,
-    session: Option<String>,
-) -> anyhow::Result<Outcome> {
-    let now = time::spell(project.process.now());
+pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome> {
+    let project = command.project;
+    let now = time::spell(command.now);
     let redact = project.redactor()?;
     let feature = options.feature.as_ref().or(options.named.as_ref());
-    let feature = said(&redact.text(feature.map_or("", String::as_str)), "the feature")?;
-    let promise = said(&options.promise, "the promise")?;
+    let feature = required(&redact.text(feature.map_or("", String::as_str)), "the feature")?;
+    let promise = required(&options.promise, "the promise")?;
     let budget = budget(options.budget)?;
     let root = project.root()?;
     let first = if options.skip_brainstorm { Phase::Plan } else { Phase::Brainstorm };
-    let done = change(project, Order::LoopFirst, |here| {
-        if let Some(open) = here.state.as_ref().filter(|state| state.is_running()) {
-            let whose = match &open.session_id {
-                Some(owner) if session.as_ref() != Some(owner) => format!(
-                    " and driven by session {owner}; `hookkeeper autonomous adopt` takes it over"
-                ),
-                _ => ": `hookkeeper autonomous cancel` ends it".to_owned(),
-            };
-            bail!("the {} is open{whose}", words::title(open));
+    let started = Autonomous {
+        feature,
+        phase: first.name().into(),
+        max_iterations: options.max_iterations,
+        max_phase_iterations: options.max_phase_iterations,
+        max_fix_cycles: options.max_fix_cycles,
+        artifacts: Artifacts {
+            progress_file: options.progress_file.clone(),
+            branch: git::read(&root).branch,
+            ..Artifacts::default()
+        },
+        budget_limit_usd: budget,
+        completion_promise: promise,
+        skip_brainstorm: options.skip_brainstorm,
+        skip_test_review: options.skip_test_review,
+        started_at: now.clone(),
+        last_updated: now,
+        session_id: command.session.clone(),
+        max_minutes: options.max_minutes,
+        ..Autonomous::default()
+    };
+    let said = project.change(|store, state| {
+        let open = load(command, state)?;
+        let open = open.as_ref().map(|open| open as &dyn Loop);
+        command.ensure_none(open, LoopKind::Autonomous, "", state)?;
+        // Another loop takes the place of one that is over, which is kept where resets keep things.
+        if open.is_some() {
+            store.keep_beside(&Autonomous::doc(&()).below_claude())?;
         }
-        if let Some(id) = &session {
-            here.must_be_free(id)?;
-        }
-        let state = Autonomous {
-            feature,
-            phase: first.name().into(),
-            max_iterations: options.max_iterations,
-            max_phase_iterations: options.max_phase_iterations,
-            max_fix_cycles: options.max_fix_cycles,
-            artifacts: Artifacts {
-                progress_file: options.progress_file.clone(),
-                branch: git::read(&root).branch,
-                ..Artifacts::default()
-            },
-            budget_limit_usd: budget,
-            completion_promise: promise,
-            skip_brainstorm: options.skip_brainstorm,
-            skip_test_review: options.skip_test_review,
-            started_at: now.clone(),
-            last_updated: now,
-            session_id: session,
-            max_minutes: options.max_minutes,
-            ..Autonomous::default()
-        };
-        let owner = driver(state.session_id.as_deref());
-        let text = format!(
-            "Started: {}, driven by {owner}.\n{}",
-            words::title(&state),
-            words::reason(&state, first, &[])
-        );
-        here.set_aside();
-        here.state = Some(state);
-        Ok(Outcome::said(text))
+        let driven = Driven::started(started);
+        command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
+        Ok(command.started(&driven))
     })?;
-    match hide(project) {
-        Ok(()) => Ok(done),
-        Err(why) => Ok(Outcome { stderr: Some(format!("git sees its file: {why:#}")), ..done }),
-    }
+    let stderr = hide(project).err().map(|why| format!("git sees its file: {why:#}"));
+    Ok(Outcome { stderr, ..Outcome::said(said) })
 }
 
 /// Whole dollars stay whole in the file.

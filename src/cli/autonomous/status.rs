@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::change::read;
+use super::read;
 use crate::Outcome;
 use crate::books::autonomous::{Autonomous, Receipt};
 use crate::books::clip;
@@ -10,8 +10,10 @@ use crate::books::metrics::Metrics;
 use crate::books::watched::Watched;
 use crate::cli::Project;
 use crate::cli::checkout;
+use crate::cli::loop_command::headline;
 use crate::cli::table::{self, row};
 use crate::facts::{files, transcript};
+use crate::loops::autonomous::Driven;
 use crate::loops::autonomous::phase::{Phase, Proof};
 use crate::loops::autonomous::receipts::{self, Present};
 use crate::loops::autonomous::words;
@@ -25,8 +27,8 @@ struct Standing {
     fault: Option<String>,
 }
 
-/// The same for programs.
-pub fn stands(project: &Project) -> anyhow::Result<Value> {
+/// Where it stands, for programs.
+pub fn json_state(project: &Project) -> anyhow::Result<Value> {
     let Some(state) = read(project)? else { return Ok(json!({"loop": null})) };
     let phases: Vec<_> = standings(project, &state)?
         .iter()
@@ -49,12 +51,8 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     };
     let standings = standings(project, &state)?;
     let spent = spent(project, &state)?;
-    let owner = state.session_id.as_deref().unwrap_or("nobody yet");
-    let mut out = vec![format!("{}, driven by {owner}", words::title(&state))];
-    if let Some(verdict) = &state.verdict {
-        let why = state.verdict_reason.as_deref().unwrap_or_default();
-        out.push(format!("ended: {verdict}, {}", clip(why, 200)));
-    } else if state.awaiting_approval {
+    let mut out = vec![headline(&Driven::started(state.clone()))];
+    if state.is_running() && state.awaiting_approval {
         out.push(words::wants_approval(&state).to_owned());
     }
     out.push(String::new());

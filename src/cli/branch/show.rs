@@ -142,13 +142,14 @@ fn loop_lines(page: &mut Page, branch: &Branch) {
         return page.put("loop", "none");
     };
     let at = format!("iteration {} of {}", the_loop.iteration, the_loop.max_iterations);
-    let how = match (&the_loop.verdict, &the_loop.verdict_reason, &the_loop.session_id) {
-        (Some(verdict), Some(why), _) => format!("{verdict}: {why}"),
-        (Some(verdict), None, _) => verdict.clone(),
-        (None, _, _) if !the_loop.active => "not active".into(),
-        (None, _, Some(session)) => format!("driven by session {session}"),
-        (None, _, None) => "driven by nobody yet".into(),
-    };
+    let how =
+        match (&the_loop.ending.verdict, &the_loop.ending.verdict_reason, &the_loop.session_id) {
+            (Some(verdict), Some(why), _) => format!("{verdict}: {why}"),
+            (Some(verdict), None, _) => verdict.clone(),
+            (None, _, _) if !the_loop.active => "not active".into(),
+            (None, _, Some(session)) => format!("driven by session {session}"),
+            (None, _, None) => "driven by nobody yet".into(),
+        };
     page.put("loop", &format!("{at}, {how}"));
     page.indented(&clean(&the_loop.prompt));
     if the_loop.is_running() {

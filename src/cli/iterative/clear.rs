@@ -2,49 +2,45 @@
 
 use anyhow::bail;
 
-use super::desk::{Desk, rule};
-use super::driver::note_driver;
+use super::task_command::{TaskCommand, rule};
 use crate::Outcome;
-use crate::books::iterative::book::Book;
 use crate::books::iterative::progress::{Entry, NONE};
-use crate::cli::acting::must_act_for;
+use crate::cli::loop_command::{Before, forget_loop};
 use crate::hooks::drive::iterative::{is_frozen, open_book};
 use crate::id::TaskSlug;
-use crate::loops::iterative::title;
+use crate::loops::iterative::Driven;
+use crate::loops::{Loop as _, LoopKind};
 use crate::plan::Plan;
 use crate::state::State;
 use crate::store::Store;
 
-pub fn archive(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
+pub fn archive(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
     let commits = at.commits(&slug)?;
-    put_away(at, &slug, force, |store, book, around| {
-        if let Some(mut book) = book {
-            book.state.add_commits(commits.unwrap_or_default());
+    put_away(at, &slug, force, |store, task, state| {
+        if let Some(mut task) = task {
+            let before = Before::new(&task);
+            task.book.state.add_commits(commits.unwrap_or_default());
             let mut entry = Entry::of_task("Archived");
             entry.phase = Some("complete".into());
             entry.session = Some(NONE.to_owned());
-            if book.state.is_open() {
+            if task.is_running() {
                 entry.verdict = Some("cancelled: archived while it was open".into());
             }
-            rule(book.record(entry))?;
-            let mut plan = Plan::default();
-            book.write(&mut plan, around);
-            note_driver(&mut plan, around, &book, false);
-            store.commit(&plan.changes, around)?;
+            rule(task.book.record(entry))?;
+            at.command.write(&task, Some(&before), store, state)?;
         }
         Ok(format!("Archived: {}", store.archive_task(&slug)?))
     })
 }
 
-pub fn remove(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
+pub fn remove(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
-    put_away(at, &slug, force, |store, book, around| {
-        if let Some(mut book) = book {
-            book.state.session_id = None;
+    put_away(at, &slug, force, |store, task, state| {
+        if task.is_some() {
             let mut plan = Plan::default();
-            note_driver(&mut plan, around, &book, false);
-            store.commit(&plan.changes, around)?;
+            forget_loop(&mut plan, (LoopKind::Iterative, slug.as_str()), None, state);
+            store.commit(&plan.changes, state)?;
         }
         store.remove_task(&slug)?;
         Ok(format!("Removed: .claude/iterative/{slug}"))
@@ -53,29 +49,30 @@ pub fn remove(at: &Desk, slug: &str, force: bool) -> anyhow::Result<Outcome> {
 
 /// For both: what still runs, or cannot be read, only goes by force.
 fn put_away(
-    at: &Desk,
+    at: &TaskCommand,
     slug: &TaskSlug,
     force: bool,
-    work: impl FnOnce(&Store, Option<Book>, &State) -> anyhow::Result<String>,
+    work: impl FnOnce(&Store, Option<Driven>, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
-    at.project.change(|store, around| {
-        let book = open_book(slug, around, at.project.process.now());
-        let book = book.filter(|_| !is_frozen(slug, around));
-        match &book {
+    at.command.project.change(|store, state| {
+        let book = open_book(slug, state, at.command.now);
+        let book = book.filter(|_| !is_frozen(slug, state));
+        let task = book.map(|book| Driven::new(book, state));
+        match &task {
             _ if force => {}
-            Some(book) if book.state.is_open() => bail!(
-                "the {} is still open; `hookkeeper iterative cancel {slug}` ends it, `--force` does it all the same",
-                title(book)
+            Some(task) if task.is_running() => bail!(
+                "the {} is still open; `{}` ends it, `--force` does it all the same",
+                task.title(),
+                task.command("cancel")
             ),
             Some(_) => {}
             None => bail!(
                 "the documents of task {slug} cannot be read, so nobody knows whether it is finished; `--force` does it all the same"
             ),
         }
-        if let Some(book) = book.as_ref().filter(|book| book.state.is_open()) {
-            let owner = book.state.session_id.as_deref();
-            must_act_for(at.session.as_deref(), owner, || title(book))?;
+        if let Some(task) = task.as_ref().filter(|task| task.is_running()) {
+            at.command.ensure_own(task, state)?;
         }
-        at.answer(work(store, book, around)?, slug, None)
+        at.answer(work(store, task, state)?, slug, None)
     })
 }

@@ -4,30 +4,37 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use super::desk::Desk;
+use super::task_command::TaskCommand;
 use crate::books::clip;
 use crate::books::iterative::Task;
 use crate::books::live::Live;
 use crate::cli::read_document;
 use crate::id::TaskSlug;
+use crate::loops::LoopKind;
 use crate::state::Source;
 use crate::store::iterative::{TASKS, all_tasks};
 
 /// Names in a message.
 const NAMES: usize = 20;
 
-impl Desk<'_> {
+impl TaskCommand<'_> {
     pub fn root(&self) -> anyhow::Result<PathBuf> {
-        self.project.root()
+        self.command.project.root()
     }
 
     pub fn slugs(&self) -> anyhow::Result<Vec<TaskSlug>> {
-        Ok(self.project.view()?.map(|view| all_tasks(&view)).transpose()?.unwrap_or_default())
+        Ok(self
+            .command
+            .project
+            .view()?
+            .map(|view| all_tasks(&view))
+            .transpose()?
+            .unwrap_or_default())
     }
 
     /// The state of a task without the lock, if it can be read.
     pub fn state(&self, slug: &TaskSlug) -> anyhow::Result<Option<Task>> {
-        let Some(view) = self.project.view()? else { return Ok(None) };
+        let Some(view) = self.command.project.view()? else { return Ok(None) };
         let state = view.state();
         Ok(state.get_by::<Task>(slug).cloned())
     }
@@ -37,9 +44,9 @@ impl Desk<'_> {
         self.slug_of(named, Task::is_open)
     }
 
-    /// The same among those that are fit for something.
+    /// The task that is named; else the session's; else the only one that is fit for something.
     pub fn slug_of(&self, named: Option<&str>, fit: fn(&Task) -> bool) -> anyhow::Result<TaskSlug> {
-        let view = self.project.view()?;
+        let view = self.command.project.view()?;
         if let (Some(view), Some(slug)) = (&view, named.and_then(TaskSlug::known))
             && view.is_folder(&format!("{TASKS}/{slug}"))
         {
@@ -49,14 +56,19 @@ impl Desk<'_> {
         if let Some(name) = named {
             let name = clip(name, 80);
             match known.as_slice() {
-                [] => bail!("there is no task `{name}`; `hookkeeper iterative new` makes one"),
+                [] => {
+                    bail!("there is no task `{name}`; `{}` starts one", LoopKind::Iterative.start())
+                }
                 known => bail!("there is no task `{name}`; there are {}", names(known)),
             }
+        }
+        if known.is_empty() {
+            bail!("there is no task; `{}` starts one", LoopKind::Iterative.start());
         }
         let mut open = Vec::new();
         for slug in known {
             if let Some(task) = self.state(&slug)?.filter(fit) {
-                if self.session.is_some() && task.session_id == self.session {
+                if self.command.session.is_some() && task.session_id == self.command.session {
                     return Ok(slug);
                 }
                 open.push(slug);
@@ -70,9 +82,9 @@ impl Desk<'_> {
     }
 
     /// The task that the session's own record names, whatever became of the task.
-    pub fn driven(&self) -> anyhow::Result<Option<TaskSlug>> {
-        let Some(id) = &self.session else { return Ok(None) };
-        let Some(view) = self.project.view()? else { return Ok(None) };
+    pub fn noted_slug(&self) -> anyhow::Result<Option<TaskSlug>> {
+        let Some(id) = &self.command.session else { return Ok(None) };
+        let Some(view) = self.command.project.view()? else { return Ok(None) };
         let live: Option<Live> = read_document(&view, id.as_str())?;
         Ok(live.and_then(|live| live.loop_task).as_deref().and_then(TaskSlug::known))
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
-use super::desk::Desk;
+use super::task_command::TaskCommand;
 use crate::Outcome;
 use crate::books::iterative::guardrails::{self, HEAD, Lesson};
 use crate::books::iterative::{Part, Task, TaskText};
@@ -30,10 +30,10 @@ pub struct Guardrail {
     from: Option<String>,
 }
 
-pub fn run(at: &Desk, options: &Guardrail) -> anyhow::Result<Outcome> {
-    let redact = at.project.redactor()?;
+pub fn run(at: &TaskCommand, options: &Guardrail) -> anyhow::Result<Outcome> {
+    let redact = at.command.project.redactor()?;
     let slug = at.slug(Some(&options.slug))?;
-    at.project.change(|store, around| {
+    at.command.project.change(|store, around| {
         let read = around.read::<TaskText>(&(slug.clone(), Part::Guardrails));
         let now = read.value.map(|text| text.0.as_str());
         if read.is_frozen() {

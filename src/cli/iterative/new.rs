@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::desk::{Desk, Here, rule};
+use super::task_command::{TaskCommand, rule};
 use super::unit::{self, one_line};
 use crate::Outcome;
 use crate::books::iterative::book::Book;
@@ -11,10 +11,11 @@ use crate::books::iterative::guardrails;
 use crate::books::iterative::progress::{self, CREATED, Entry, Log};
 use crate::books::iterative::{DEVELOPMENT, KNOWLEDGE, Part, Task, TaskText, context};
 use crate::books::{clip, plural};
-use crate::cli::acting::driver;
 use crate::facts::git;
 use crate::id::TaskSlug;
+use crate::loops::iterative::Driven;
 use crate::loops::iterative::advance::go_on;
+use crate::loops::{Loop as _, LoopKind};
 use crate::plan::Plan;
 use crate::store::Store;
 use crate::store::iterative::archived_guardrails;
@@ -54,10 +55,10 @@ pub struct New {
     guardrails_from: Vec<String>,
 }
 
-pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
+pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
     let slug = TaskSlug::new(&new.slug).map_err(anyhow::Error::msg)?;
-    let redact = at.project.redactor()?;
-    let now = at.project.process.now();
+    let redact = at.command.project.redactor()?;
+    let now = at.command.now;
     let line = |text: &str, what: &str| one_line(&redact, text, what);
     let lines = |texts: &[String], what: &str| {
         texts.iter().map(|text| line(text, what)).collect::<anyhow::Result<Vec<_>>>()
@@ -84,12 +85,10 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
     };
     unit::put(&mut task, &new.unit, &redact)?;
     let base = git::read(&at.root()?).commit;
-    at.project.change(|store, around| {
+    at.command.project.change(|store, around| {
         let folder = format!(".claude/iterative/{slug}");
         ensure!(!store.has_task(&slug)?, "{folder} is there already; choose another name");
-        if let Some(id) = &at.session {
-            at.refuse_a_second(id, around, &slug)?;
-        }
+        at.command.ensure_none(None, LoopKind::Iterative, slug.as_str(), around)?;
         let (lessons, offer) = inherited(store, &new.guardrails_from)?;
         let mut plan = Plan::default();
         let mut text = |part, text: &str| {
@@ -101,20 +100,19 @@ pub fn run(at: &Desk, new: &New) -> anyhow::Result<Outcome> {
         text(Part::Guardrails, &format!("{}{lessons}", guardrails::HEAD));
         text(Part::Progress, progress::HEAD);
         let mut book = Book::with(slug.clone(), task, Log::default(), None, now);
-        rule(book.record(created(&book.state, at.session.as_deref(), base)))?;
+        rule(book.record(created(&book.state, at.command.session.as_deref(), base)))?;
         rule(go_on(&mut book))?;
         store.commit(&plan.changes, around)?;
         if knowledge {
             store.make_task_folder(&slug, "sources")?;
             store.make_task_folder(&slug, "outputs")?;
         }
-        let here = Here { book, around, store, signalled: false };
-        let owner = driver(at.session.as_deref());
-        let units = plural(here.book.state.units().iter().count(), "unit");
-        let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{}", here.now());
-        let book = here.book.clone();
-        at.write(here)?;
-        at.answer(said, &slug, Some(&book))
+        let task = Driven::new(book, around);
+        let units = plural(task.book.state.units().iter().count(), "unit");
+        let (owner, next) = (at.command.driver(), task.reason());
+        let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{next}");
+        at.command.write(&task, None, store, around)?;
+        at.answer(said, &slug, Some(&task.book))
     })
 }
 

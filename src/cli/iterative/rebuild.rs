@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::desk::{Desk, Here, rule};
+use super::task_command::{TaskCommand, rule};
 use crate::Outcome;
 use crate::books::iterative::book::{Book, rebuilt};
 use crate::books::iterative::differences::differences;
@@ -11,15 +11,15 @@ use crate::books::iterative::rebuild::{Sources, rebuild as make};
 use crate::books::iterative::unit::is_id;
 use crate::books::iterative::{Part, Task, TaskText, brief, planned};
 use crate::id::TaskSlug;
-use crate::loops::iterative::title;
+use crate::loops::iterative::{Driven, title};
 use crate::plan::Plan;
 use crate::state::State;
 use crate::store::Store;
 
-pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> {
+pub fn rebuild(at: &TaskCommand, slug: &str, new_log: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
     let commits = at.commits(&slug)?;
-    at.project.change(|store, state| {
+    at.command.project.change(|store, state| {
         let read = state.read::<Task>(&slug);
         let old = read.value;
         let broken = old.is_none() && read.is_frozen();
@@ -69,15 +69,15 @@ pub fn rebuild(at: &Desk, slug: &str, new_log: bool) -> anyhow::Result<Outcome> 
         aside.extend(if garbled { store.set_document_aside(plan_read.doc())? } else { None });
         // What was put aside is not there any more.
         let around = &State::new(store);
-        let mut book = Book::with(slug.clone(), made, log, plan, at.project.process.now());
+        let mut book = Book::with(slug.clone(), made, log, plan, at.command.now);
         rule(book.record(rebuilt(&found)))?;
         let mut said = format!("Task {slug}: state.json was made anew.\n");
         said.extend(found.iter().map(|found| format!("- {found}\n")));
         said.extend(aside.iter().map(|aside| format!("The file as it was is now {aside}.\n")));
         said.push_str(&title(&book));
-        let after = book.clone();
-        at.write(Here { book, around, store, signalled: false })?;
-        at.answer(said, &slug, Some(&after))
+        let task = Driven::new(book, around);
+        at.command.write(&task, None, store, around)?;
+        at.answer(said, &slug, Some(&task.book))
     })
 }
 
@@ -130,7 +130,7 @@ fn in_state(known: Option<&Task>, state: &Task, broken: bool, alone: bool) -> Ve
 
 /// A log that is lost begins anew, with the state as it is. What was there is kept.
 fn begin_log(
-    at: &Desk,
+    at: &TaskCommand,
     store: &Store,
     slug: &TaskSlug,
     old: Option<Task>,
@@ -154,11 +154,11 @@ fn begin_log(
     store.commit(&begun.changes, around)?;
     let plan = text_of(if state.is_knowledge() { Part::Plan } else { Part::Tasks });
     let plan = plan.value.map(|text| text.0.clone());
-    let mut book = Book::without_log(slug.clone(), &state, plan, at.project.process.now());
+    let mut book = Book::without_log(slug.clone(), &state, plan, at.command.now);
     rule(book.record(rebuilt(&["progress.md was lost".to_owned()])))?;
     let mut said = format!("Task {slug}: a new progress.md was begun.");
     said.extend(aside.map(|aside| format!(" The file as it was is now {aside}.")));
-    let after = book.clone();
-    at.write(Here { book, around, store, signalled: false })?;
-    at.answer(said, slug, Some(&after))
+    let task = Driven::new(book, around);
+    at.command.write(&task, None, store, around)?;
+    at.answer(said, slug, Some(&task.book))
 }

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use serde_json::json;
 
-use super::desk::Desk;
+use super::task_command::TaskCommand;
 use crate::Outcome;
 use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
@@ -20,7 +20,7 @@ use crate::state::Frozen;
 use crate::store::iterative::TASKS;
 use crate::time;
 
-pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
+pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
     let mut tasks = Vec::new();
     let mut broken = Vec::new();
     for slug in at.slugs()? {
@@ -30,7 +30,7 @@ pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
         }
     }
     let archived = format!("{TASKS}/{}", TaskSlug::ARCHIVE);
-    let archived = at.project.view()?.map(|view| view.names(&archived)).unwrap_or_default();
+    let archived = at.command.project.view()?.map(|view| view.names(&archived)).unwrap_or_default();
     if at.json {
         let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
         return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
@@ -38,7 +38,7 @@ pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
     let mut rows = vec![row!["TASK", "PHASE", "DONE", "AT WORK", "DRIVEN BY", "WHAT"]];
     rows.extend(tasks.iter().map(|(slug, task)| {
         let (done, all) = task.done();
-        let phase = task.verdict.clone().unwrap_or_else(|| task.phase.clone());
+        let phase = task.ending.verdict.clone().unwrap_or_else(|| task.phase.clone());
         let by = task.session_id.as_deref().map_or("nobody", |id| id.get(..8).unwrap_or(id));
         row![
             slug,
@@ -65,7 +65,7 @@ pub fn list(at: &Desk) -> anyhow::Result<Outcome> {
     Ok(Outcome::said(out))
 }
 
-pub fn status(at: &Desk, named: Option<&str>) -> anyhow::Result<Outcome> {
+pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> {
     let slug = at.slug(named)?;
     let (book, trouble) = read(at, &slug)?;
     if at.json {
@@ -76,18 +76,18 @@ pub fn status(at: &Desk, named: Option<&str>) -> anyhow::Result<Outcome> {
             "conflicts": book.conflicts, "trouble": trouble,
         }));
     }
-    Ok(Outcome::said(page(&book, trouble.as_deref(), at.project.process.now())))
+    Ok(Outcome::said(page(&book, trouble.as_deref(), at.command.now)))
 }
 
 /// A task without the lock, and what is wrong with its log.
-fn read(at: &Desk, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
-    let now = at.project.process.now();
+fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
+    let now = at.command.now;
     let missing = || {
         anyhow::anyhow!(
             ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {slug}` makes it anew"
         )
     };
-    let view = at.project.view()?.ok_or_else(missing)?;
+    let view = at.command.project.view()?.ok_or_else(missing)?;
     let around = view.state();
     let read = around.read::<Task>(slug);
     around.check()?;
@@ -117,7 +117,7 @@ fn page(book: &Book, trouble: Option<&str>, now: time::Time) -> String {
     let (slug, task) = (&book.slug, &book.state);
     let domain = task.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
     let mut out = format!("{slug}: {} ({}{domain})\n", clip(&task.task, 100), task.mode);
-    let end = match (&task.verdict, &task.verdict_reason) {
+    let end = match (&task.ending.verdict, &task.ending.verdict_reason) {
         (Some(verdict), Some(why)) => format!(", {verdict}: {}", clip(why, 200)),
         (Some(verdict), None) => format!(", {verdict}"),
         _ => String::new(),
@@ -196,7 +196,7 @@ fn unit_row(id: &str, unit: &Unit, task: &Task) -> Vec<String> {
 fn next(book: &Book) -> String {
     let task = &book.state;
     if !task.is_open() {
-        return match task.verdict.as_deref() {
+        return match task.ending.verdict.as_deref() {
             Some("complete") => format!("Next: `hookkeeper iterative archive {}`\n", book.slug),
             Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", book.slug),
             None => String::new(),

@@ -2,50 +2,58 @@
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::desk::{Desk, Here, rule};
+use super::task_command::{TaskCommand, rule};
 use crate::Outcome;
+use crate::books::iterative::book::Book;
 use crate::books::iterative::needs::{in_order, wrong};
 use crate::books::iterative::progress::Entry;
 use crate::books::iterative::unit::{ID_RULE, is_id};
 use crate::books::iterative::{Part, Task, TaskText, Unit, context};
 use crate::books::{clip, plural};
 use crate::facts::secrets::Redactor;
+use crate::loops::Loop as _;
+use crate::loops::iterative::Driven;
 use crate::loops::iterative::advance::go_on;
 use crate::plan::Plan;
+use crate::state::State;
+use crate::store::Store;
 
 const LONGEST: usize = 500;
 const MOST: u64 = 1000;
 
 /// Adds units to a task that is there.
-pub fn add(at: &Desk, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
-    let redact = at.project.redactor()?;
-    at.change(Some(slug), |here| {
-        here.must_run(at.session.as_deref())?;
-        let mut task = here.book.state.clone();
-        put(&mut task, units, &redact)?;
-        renew_context(here, &task)?;
-        here.book.state = task;
+pub fn add(at: &TaskCommand, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
+    let redact = at.command.project.redactor()?;
+    let named = at.slug(Some(slug))?;
+    let work = |task: &mut Driven, store: &Store, state: &State| {
+        at.command.ensure_running(task, state)?;
+        let book = &mut task.book;
+        let mut changed = book.state.clone();
+        put(&mut changed, units, &redact)?;
+        renew_context(book, &changed, store, state)?;
+        book.state = changed;
         let added: Vec<&str> =
-            here.book.state.units().ids().into_iter().rev().take(units.len()).collect();
+            book.state.units().ids().into_iter().rev().take(units.len()).collect();
         let mut entry = Entry::of_task("Units");
         entry.did =
             Some(format!("Added {}.", added.into_iter().rev().collect::<Vec<_>>().join(", ")));
-        rule(here.book.record(entry))?;
-        rule(go_on(&mut here.book))?;
-        let count = here.book.state.units().iter().count();
-        Ok(format!("The task {slug} has {} now.\n{}", plural(count, "unit"), here.now()))
-    })
+        rule(book.record(entry))?;
+        rule(go_on(book))?;
+        let count = book.state.units().iter().count();
+        Ok(format!("The task {slug} has {} now.\n{}", plural(count, "unit"), task.reason()))
+    };
+    at.change_or(&named, work, |_, why| Err(why))
 }
 
 /// What a task began with may have been nothing: its context names the units that came since, unless
 /// somebody wrote there.
-fn renew_context(here: &mut Here, task: &Task) -> anyhow::Result<()> {
-    let read = here.around.read::<TaskText>(&(here.book.slug.clone(), Part::Context));
+fn renew_context(book: &Book, task: &Task, store: &Store, state: &State) -> anyhow::Result<()> {
+    let read = state.read::<TaskText>(&(book.slug.clone(), Part::Context));
     let text = read.value;
-    if let Some(new) = text.and_then(|text| context::renew(&text.0, &here.book.state, task)) {
+    if let Some(new) = text.and_then(|text| context::renew(&text.0, &book.state, task)) {
         let mut plan = Plan::default();
         plan.put(&read, &TaskText(new));
-        here.store.commit(&plan.changes, here.around)?;
+        store.commit(&plan.changes, state)?;
     }
     Ok(())
 }

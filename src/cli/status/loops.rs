@@ -58,7 +58,7 @@ fn autonomous(books: &Books) -> Option<Panel> {
 pub fn phasing(state: &Autonomous) -> String {
     let phase = clip(&state.phase, 24);
     let (now, most) = (state.global_iteration, state.max_iterations);
-    match &state.verdict {
+    match &state.ending.verdict {
         Some(verdict) => format!("{phase} {now}/{most} ended: {}", clip(verdict, 24)),
         None if state.awaiting_approval => format!("{phase} {now}/{most} awaits your approval"),
         None => format!("{phase} {now}/{most}"),
@@ -78,7 +78,7 @@ fn branch_loops(books: &Books) -> Option<Panel> {
     loops.sort_by_key(|(_, the_loop)| !the_loop.is_running());
     let running = loops.iter().filter(|(_, the_loop)| the_loop.is_running()).count();
     let row = |(branch, the_loop): &(&str, &BranchLoop)| {
-        let ended = the_loop.verdict.as_deref().map(|verdict| format!("ended: {verdict}"));
+        let ended = the_loop.ending.verdict.as_deref().map(|verdict| format!("ended: {verdict}"));
         vec![
             Cell::new(Tone::Good, &clip(branch, 24)),
             Cell::new(Tone::Plain, &format!("{}/{}", the_loop.iteration, the_loop.max_iterations)),
@@ -153,7 +153,7 @@ pub fn looping(queue: &Queue) -> Option<String> {
     }
     let most = queue.max_iterations;
     let most = most.map(|most| format!("/{most}")).unwrap_or_default();
-    let verdict = queue.verdict.as_deref();
+    let verdict = queue.ending.verdict.as_deref();
     let status = clip(verdict.unwrap_or(&queue.status), 24);
     let ended = if verdict.is_some() { "ended: " } else { "" };
     Some(format!("{}{most} {ended}{status}", queue.iteration))
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(looping(&queue).as_deref(), Some("3 BUILDING"));
         queue.max_iterations = Some(50);
         assert_eq!(looping(&queue).as_deref(), Some("3/50 BUILDING"));
-        queue.verdict = Some("complete".into());
+        queue.ending.verdict = Some("complete".into());
         assert_eq!(looping(&queue).as_deref(), Some("3/50 ended: complete"));
     }
 }

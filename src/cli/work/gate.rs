@@ -9,7 +9,7 @@ use super::{change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Gate;
-use crate::cli::acting::Who;
+use crate::cli::loop_command::Who;
 use crate::cli::{Project, said_with};
 use crate::loops::render::label;
 use crate::process::child;
@@ -105,7 +105,7 @@ fn record(project: &Project, name: &str, mut gate: Gate) -> anyhow::Result<()> {
     if name.is_empty() || name.chars().count() > 40 || !name.chars().all(plain) {
         bail!("`{}` is no name for a gate: letters, digits and -_.: only", clip(name, 60));
     }
-    change(project, |queue, _| {
+    change(project, |queue| {
         gate.iteration = Some(queue.iteration);
         // What is not measured again stays as it was measured.
         let before = queue.gate(name).unwrap_or_default();

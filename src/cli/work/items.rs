@@ -7,7 +7,7 @@ use super::{change, read};
 use crate::Outcome;
 use crate::books::clip;
 use crate::books::queue::Item;
-use crate::cli::acting::Who;
+use crate::cli::loop_command::Who;
 use crate::cli::table::{self, row};
 use crate::cli::{Project, one_of, said_json, said_with};
 
@@ -88,7 +88,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 session_id: options.who.id(project.process),
                 ..Item::default()
             };
-            change(project, |queue, _| {
+            change(project, |queue| {
                 queue.add(item);
                 let id = queue.items.last().map(|item| item.id.clone()).unwrap_or_default();
                 Ok(Outcome::said(id))
@@ -122,7 +122,7 @@ fn mark(
     status: &str,
     by: Option<String>,
 ) -> anyhow::Result<Outcome> {
-    change(project, |queue, _| {
+    change(project, |queue| {
         let ids: Vec<String> = queue.items.iter().map(|item| item.id.clone()).collect();
         let named = match named.parse::<u64>() {
             Ok(number) => format!("work-{number:03}"),

@@ -2,57 +2,46 @@
 
 pub mod gate;
 pub mod items;
-pub mod looping;
+pub mod queue_loop;
 
 use anyhow::bail;
 
 use super::Project;
-use super::acting::ended_as;
-use crate::books::live::Live;
 use crate::books::queue::Queue;
-use crate::hooks::{drive, session_record};
-use crate::loops::queue::title;
+use crate::hooks::drive;
+use crate::loops::queue::{QueueLoop, put};
 use crate::plan::Plan;
 use crate::state::State;
 
-/// Changes the queue under the lock, with what people read of it and what its session knows of it.
+/// Changes the items or gates of the queue under the lock, and what people read of it.
 fn change<T>(
     project: &Project,
-    work: impl FnOnce(&mut Queue, &State) -> anyhow::Result<T>,
+    work: impl FnOnce(&mut Queue) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     project.change(|store, state| {
-        let read = state.read::<Queue>(&());
-        if let Some(why) = read.frozen() {
-            bail!("{} {why}.", read.doc().path());
-        }
-        let before = read.value.cloned();
-        let mut queue = before.clone().unwrap_or_default();
-        let done = work(&mut queue, state)?;
-        if before.as_ref() == Some(&queue) {
-            return Ok(done);
-        }
+        let mut queue = writable(state)?.cloned().unwrap_or_default();
+        let done = work(&mut queue)?;
         let mut plan = Plan::default();
-        match queue.status.as_str() {
-            "none" => plan.put(&read, &queue),
-            _ => drive::queue::put(&mut plan, &queue, state),
-        }
-        let was = before.and_then(|before| before.verdict);
-        let ended = queue.verdict.is_some() && was.is_none();
-        let owner = queue.session_id.clone().unwrap_or_default();
-        if let (true, Some(verdict)) = (ended, &queue.verdict) {
-            // Its session hears of it with the next event that can say so.
-            let text = ended_as(&title(&queue), verdict, queue.verdict_reason.as_deref());
-            let at = queue.verdict_at.as_deref().unwrap_or_default();
-            store.remark(format!("loop {at}"), text);
-        }
-        let live = state.get_by::<Live>(&owner).filter(|_| queue.verdict != was);
-        if let Some(mut live) = live.cloned() {
-            live.loop_verdict.clone_from(&queue.verdict);
-            session_record::put_with_copies(&mut plan, &live, state);
+        if state.get() != Some(&queue) {
+            put(&mut plan, &queue, state);
         }
         store.commit(&plan.changes, state)?;
         Ok(done)
     })
+}
+
+/// The queue's loop, if it has one; its document may be changed.
+fn load(state: &State) -> anyhow::Result<Option<QueueLoop>> {
+    let queue = writable(state)?.filter(|queue| queue.status != "none");
+    Ok(queue.map(|queue| drive::queue::load(queue, state)))
+}
+
+fn writable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Queue>> {
+    let read = state.read::<Queue>(&());
+    match read.frozen() {
+        Some(why) => bail!("{} {why}.", read.doc().path()),
+        None => Ok(read.value),
+    }
 }
 
 /// The queue, for reading.

@@ -25,7 +25,7 @@ use super::tasks_folder::TasksFolder;
 use crate::Outcome;
 use crate::books::plural;
 use crate::cli::Project;
-use crate::cli::acting::Who;
+use crate::cli::loop_command::Who;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -4,42 +4,42 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{Owner, Turn};
+use super::Turn;
+use super::ownership::{Owner, resolve};
 use crate::books::autonomous::Autonomous;
 use crate::books::live::Live;
 use crate::books::watched::Watched;
-use crate::context::Context;
-use crate::loops::Verdict;
 use crate::loops::autonomous::phase::Phase;
-use crate::loops::autonomous::{Driven, approve, watch, words};
-use crate::loops::governor::{Decision, Stop, decide};
+use crate::loops::autonomous::{Driven, watch, words};
+use crate::loops::governor::Decision;
+use crate::loops::{Loop, LoopKind, Verdict};
 use crate::plan::Plan;
 use crate::state::{Document, State};
 use crate::time::Time;
 
 /// What we saw last of the loop that is in the file.
-fn seen<'s>(state: &'s State, found: &Autonomous) -> Option<&'s Watched> {
+pub fn seen<'s>(state: &'s State) -> Option<&'s Watched> {
+    let found = state.get::<Autonomous>()?;
     state.get::<Watched>().filter(|seen| seen.is_of(found))
 }
 
 /// A loop that we ended stays ended, whatever becomes of its file.
 pub fn running<'s>(state: &'s State) -> Option<&'s Autonomous> {
     let found = state.read::<Autonomous>(&()).writable().filter(|found| found.is_running())?;
-    let ended = seen(state, found).is_some_and(|seen| seen.verdict.is_some());
+    let ended = seen(state).is_some_and(|seen| seen.verdict.is_some());
     (!ended).then_some(found)
 }
 
-/// A model that writes the file anew forgets whose it is.
-pub fn owner<'s>(state: &'s State) -> Option<Owner<'s>> {
-    let found = running(state)?;
-    let noted = || seen(state, found)?.session_id.as_ref();
-    Some(Owner::of(found.session_id.as_ref().or_else(noted)))
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
+    let found = running(turn.state)?;
+    Some(resolve(LoopKind::Autonomous, "", found.session_id.as_ref(), turn.state))
 }
 
-pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
+/// The file stays as it is, but for its owner: what it says is judged by the Stop that comes to it.
+pub fn bind(plan: &mut Plan, live: &mut Live, turn: &Turn) {
     let Some(found) = running(turn.state) else { return };
     let own = Some(live.session_id.clone());
-    let known = seen(turn.state, found);
+    let known = seen(turn.state);
     if found.session_id == own && known.is_some_and(|seen| seen.session_id == own) {
         return;
     }
@@ -47,6 +47,13 @@ pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
     (found.session_id, seen.session_id) = (own.clone(), own);
     plan.put(&turn.state.read::<Autonomous>(&()), &found);
     plan.put(&turn.state.read::<Watched>(&()), &seen);
+}
+
+pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
+    let found = running(turn.state)?;
+    let known = seen(turn.state).cloned();
+    let present = artifacts(found, turn);
+    Some(Box::new(Driven::new(found.clone(), known, present, turn.context.now)))
 }
 
 /// The documents that the loop's receipts name and that exist. A session in a linked worktree has
@@ -57,43 +64,19 @@ fn artifacts(found: &Autonomous, turn: &Turn) -> BTreeSet<String> {
     turn.context.facts.present(&places, found.documents())
 }
 
-/// The loop as it really is, for a command: what we saw last holds, whatever the file says. With it,
-/// what is wrong with a phase that was moved by hand.
-pub fn hold(
-    state: &State,
-    found: &Autonomous,
-    artifacts: BTreeSet<String>,
-    now: Time,
-) -> (Driven, Option<String>) {
-    let mut driven = Driven::new(found.clone(), seen(state, found).cloned(), artifacts, now);
-    let fault = driven.settle();
-    (driven, fault)
-}
-
-pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
-    let read = turn.state.read::<Autonomous>(&());
-    if read.is_frozen() {
-        return None;
-    }
-    let own = owner(turn.state).is_some_and(|owner| owner.is(&live.session_id));
-    let Some(found) = running(turn.state).filter(|_| own) else {
-        return ended_by_hand(plan, live, turn.state);
-    };
-    let known = seen(turn.state, found).cloned();
-    let mut driven = Driven::new(found.clone(), known, artifacts(found, turn), stop.now);
-    let decision = decide(&mut driven, stop);
-    if !driven.state.is_running() {
-        live.loop_verdict.clone_from(&driven.state.verdict);
-    }
-    if driven.state != *found {
-        plan.put(&read, &driven.state);
-    }
-    plan.put(&turn.state.read::<Watched>(&()), &driven.seen());
-    Some(decision)
+/// The loop as it really is, for a command: what we saw last holds, whatever the file says.
+pub fn load(state: &State, found: &Autonomous, artifacts: BTreeSet<String>, now: Time) -> Driven {
+    let mut driven = Driven::new(found.clone(), seen(state).cloned(), artifacts, now);
+    driven.settle();
+    driven
 }
 
 /// A loop that went on at our last look, and is over now without our doing.
-fn ended_by_hand(plan: &mut Plan, live: &mut Live, state: &State) -> Option<Decision> {
+pub fn lost(plan: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {
+    let state = turn.state;
+    if state.read::<Autonomous>(&()).is_frozen() {
+        return None;
+    }
     let read = state.read::<Watched>(&());
     let known = read.value?;
     let own = known.session_id.as_ref() == Some(&live.session_id);
@@ -124,46 +107,31 @@ fn ended_by_hand(plan: &mut Plan, live: &mut Live, state: &State) -> Option<Deci
     })
 }
 
-/// The documents of an approval, in the order in which they are to be written: after a kill in
-/// between, the person is still waited for.
-pub struct Approved {
-    seen: Watched,
-    state: Autonomous,
-}
-
-impl Approved {
-    pub fn put(&self, plan: &mut Plan, state: &State) {
-        plan.put(&state.read::<Watched>(&()), &self.seen);
-        plan.put(&state.read::<Autonomous>(&()), &self.state);
-    }
-}
-
-/// A person who types "approve" approves the acceptance tests that their session waits with.
-/// `took`: the session has just made a loop its own.
-pub fn hear(
+/// A person who types "approve" approves the acceptance tests that their session waits with; the
+/// documents of that are written after the session's record.
+pub fn approve_by_prompt(
     plan: &mut Plan,
     live: &Live,
-    state: &State,
+    turn: &Turn,
     prompt: &str,
-    took: bool,
-    context: &Context,
-) -> Option<Approved> {
-    let found = running(state)?;
-    let own = owner(state).is_some_and(|owner| owner.is(&live.session_id));
-    if !(own || took) || !approves(prompt) {
+    adopted: Option<LoopKind>,
+) -> Option<Driven> {
+    let found = running(turn.state)?;
+    let is_own = owner(turn).is_some_and(|owner| owner.is(&live.session_id));
+    if !(is_own || adopted == Some(LoopKind::Autonomous)) || !approves(prompt) {
         return None;
     }
-    let (mut driven, _) = hold(state, found, BTreeSet::new(), context.now);
+    let mut driven = load(turn.state, found, BTreeSet::new(), turn.context.now);
     if !is_awaiting(&driven.state) {
         return None;
     }
-    driven.state.session_id = Some(live.session_id.clone());
-    let mut seen = driven.seen();
-    let next = approve(&mut driven.state, &mut seen, context.now)?;
+    driven.bind(&live.session_id);
+    driven.watched = driven.seen();
+    let next = driven.approve(turn.context.now)?;
     plan.outcome = "a prompt: the acceptance tests are approved".into();
     let approved = "A person approved the acceptance tests.".to_owned();
     plan.reply.context = Some(words::reason(&driven.state, next, &[approved]));
-    Some(Approved { seen, state: driven.state })
+    Some(driven)
 }
 
 pub fn is_awaiting(state: &Autonomous) -> bool {

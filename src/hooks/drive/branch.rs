@@ -1,15 +1,18 @@
 //! The loop of a branch. A session that drives one has noted the branch's folder: the checkout may
 //! be on another branch by now.
 
-use super::{Owner, Turn, count, counted};
-use crate::books::branch::{BranchLoop, BranchState};
+use super::Turn;
+use super::ownership::{Owner, resolve};
+use crate::books::branch::BranchState;
 use crate::books::live::Live;
 use crate::facts::git;
 use crate::hooks::{checkout, session_record};
 use crate::id::BranchKey;
 use crate::loops::branch::Driven;
-use crate::loops::governor::{Decision, Stop, decide};
+use crate::loops::governor::Decision;
+use crate::loops::{Loop, LoopKind};
 use crate::plan::Plan;
+use crate::state::State;
 
 fn running<'a>(turn: &Turn<'a>) -> Option<(&'a BranchKey, &'a BranchState)> {
     let own = session_record::own(turn.event, turn.state);
@@ -19,61 +22,46 @@ fn running<'a>(turn: &Turn<'a>) -> Option<(&'a BranchKey, &'a BranchState)> {
 }
 
 pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
-    let (_, state) = running(turn)?;
-    state.running().map(|the_loop| Owner::of(the_loop.session_id.as_ref()))
+    let (key, branch) = running(turn)?;
+    let written = branch.running()?.session_id.as_ref();
+    Some(resolve(LoopKind::Branch, key.as_str(), written, turn.state))
 }
 
-pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
-    let Some((key, state)) = running(turn) else { return };
-    let mut state = state.clone();
-    if let Some(the_loop) = &mut state.the_loop {
-        the_loop.session_id = Some(live.session_id.clone());
-    }
-    live.loop_branch = Some(key.as_str().to_owned());
-    plan.put(&turn.state.read::<BranchState>(key), &state);
-}
-
-pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
-    live.loop_branch.as_ref()?;
-    let Some((key, state)) = running(turn) else {
-        // One that cannot be read may come back.
-        let noted = live.loop_branch.as_deref().and_then(BranchKey::known);
-        if noted.is_some_and(|key| turn.state.read::<BranchState>(&key).is_frozen()) {
-            return None;
-        }
-        let folder = live.loop_branch.take().unwrap_or_default();
-        let tell = format!(
-            "HookKeeper: the loop of branch {folder} is not driven any more: its state is gone, or was changed by somebody else. `hookkeeper branch loop status --branch NAME` shows what is left of it."
-        );
-        return Some(Decision::Allow { outcome: "the loop is gone".into(), tell: Some(tell) });
-    };
-    let read = turn.state.read::<BranchState>(key);
-    // Who rewrites the file by its own schema leaves the owner out; the session knows better.
-    let is_own = |the_loop: &&BranchLoop| {
-        the_loop.session_id.as_ref().is_none_or(|owner| *owner == live.session_id)
-    };
-    let the_loop = state.running().filter(is_own)?;
+pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
+    let (key, branch) = running(turn)?;
+    let mut driven = load(key, branch, turn.state)?;
     let checked_out = git::branch_name(&turn.context.facts.git());
+    let is_here = checked_out == branch.branch || checked_out == key.as_str();
+    driven.elsewhere = (!is_here).then_some(checked_out);
+    Some(Box::new(driven))
+}
+
+/// The loop of a branch's state, with the owner that it may have lost.
+pub fn load(key: &BranchKey, branch: &BranchState, state: &State) -> Option<Driven> {
     let mut driven = Driven {
-        the_loop: the_loop.clone(),
-        branch: state.branch.clone(),
-        file: read.doc().path(),
-        elsewhere: (checked_out != state.branch && checked_out != key.as_str())
-            .then_some(checked_out),
+        the_loop: branch.the_loop.clone()?,
+        branch: branch.branch.clone(),
+        key: key.clone(),
+        elsewhere: None,
     };
-    let counter = format!("branch {}", the_loop.started_at);
-    driven.the_loop.iteration = counted(live, &counter, the_loop.iteration);
-    driven.the_loop.session_id = Some(live.session_id.clone());
-    let decision = decide(&mut driven, stop);
-    count(live, counter, driven.the_loop.iteration);
-    if !driven.the_loop.is_running() {
-        live.loop_branch = None;
-        live.loop_verdict.clone_from(&driven.the_loop.verdict);
+    let written = driven.the_loop.session_id.clone();
+    if let Owner::Session(id) = resolve(LoopKind::Branch, key.as_str(), written.as_ref(), state) {
+        driven.bind(id);
     }
-    if driven.the_loop != *the_loop {
-        let mut state = state.clone();
-        state.the_loop = Some(driven.the_loop);
-        plan.put(&read, &state);
+    Some(driven)
+}
+
+pub fn lost(_: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {
+    // One that cannot be read may come back; another session's is left alone.
+    let noted = live.loop_branch.as_deref().and_then(BranchKey::known);
+    if running(turn).is_some()
+        || noted.is_some_and(|key| turn.state.read::<BranchState>(&key).is_frozen())
+    {
+        return None;
     }
-    Some(decision)
+    let folder = live.loop_branch.take().unwrap_or_default();
+    let tell = format!(
+        "HookKeeper: the loop of branch {folder} is not driven any more: its state is gone, or was changed by somebody else. `hookkeeper branch loop status --branch NAME` shows what is left of it."
+    );
+    Some(Decision::Allow { outcome: "the loop is gone".into(), tell: Some(tell) })
 }

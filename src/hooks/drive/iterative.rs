@@ -1,18 +1,17 @@
 //! An iterative task. A session that drives one has noted its folder.
 
-use super::{Owner, Turn, count, counted};
+use super::Turn;
+use super::ownership::{Owner, resolve};
 use crate::books::iterative::book::{Book, BookProblem};
-use crate::books::iterative::lifecycle::Status;
-use crate::books::iterative::progress::{Entry, Step};
 use crate::books::iterative::{Part, Task, TaskText};
 use crate::books::live::Live;
 use crate::context::Context;
 use crate::event::Event;
 use crate::hooks::{session_record, session_start};
 use crate::id::TaskSlug;
-use crate::loops::governor::{Decision, Stop, decide};
+use crate::loops::governor::Decision;
 use crate::loops::iterative::Driven;
-use crate::loops::iterative::advance::confirm_anew;
+use crate::loops::{Loop, LoopKind};
 use crate::plan::Plan;
 use crate::state::{Frozen, State};
 use crate::store::iterative::newest_tasks;
@@ -109,116 +108,36 @@ fn running<'a>(turn: &Turn<'a>) -> Option<&'a Book> {
 }
 
 pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
-    running(turn).map(|book| Owner::of(book.state.session_id.as_ref()))
+    let book = running(turn)?;
+    let written = book.state.session_id.as_ref();
+    Some(resolve(LoopKind::Iterative, book.slug.as_str(), written, turn.state))
 }
 
-pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
-    let Some(book) = running(turn) else { return };
-    live.loop_task = Some(book.slug.as_str().to_owned());
-    let mut book = book.clone();
-    let owner = book.state.session_id.clone();
-    // What the driver before it changed, or this session before its record was closed, is forgotten.
-    let mut moved = owner.is_some() && status(&book) == Some(Status::Confirming);
-    moved = moved && confirm_anew(&mut book).is_ok();
-    if owner.as_ref() != Some(&live.session_id) {
-        moved |= book.record(adopted(&live.session_id)).is_ok();
-    }
-    if moved {
-        book.write(plan, turn.state);
-    }
+pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
+    running(turn).map(|book| Box::new(Driven::new(book.clone(), turn.state)) as Box<dyn Loop>)
 }
 
-pub fn adopted(session_id: &str) -> Entry {
-    let mut entry = Entry::of_task("Adopted");
-    entry.session = Some(session_id.to_owned());
-    entry
-}
-
-pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
-    live.loop_task.as_ref()?;
-    let Some(book) = running(turn) else {
-        left_behind(plan, turn);
-        // It was ended elsewhere, or is gone; one that cannot be read may come back.
-        let slug = live.loop_task.as_deref().and_then(TaskSlug::known);
-        let is_lost = task(turn.event, turn.state, turn.context).is_none();
-        let may_come_back = |slug: &TaskSlug| is_lost && is_frozen(slug, turn.state);
-        live.loop_task = live.loop_task.take().filter(|_| slug.as_ref().is_some_and(may_come_back));
-        return None;
-    };
-    let signalled = std::mem::take(&mut live.loop_signalled);
-    if book.state.session_id.as_ref() != Some(&live.session_id) {
+pub fn lost(plan: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {
+    if running(turn).is_some() {
+        live.loop_signalled = false;
         return None;
     }
-    if let Some(why) = rests(book) {
-        return Some(Decision::Allow { outcome: why, tell: None });
-    }
-    let mut driven = Driven { book: book.clone(), changed: live.loop_edits > 0, signalled };
-    put_back(&mut driven.book, live);
-    let decision = decide(&mut driven, stop);
-    let book = driven.book;
-    if let Some(id) = book.state.current() {
-        count(live, counter(&book, id), book.state.current_iteration);
-    }
-    if book.begins_to_confirm() {
-        live.loop_edits = 0;
-    }
-    if !book.state.is_open() {
-        live.loop_task = None;
-        live.loop_edits = 0;
-        live.loop_verdict.clone_from(&book.state.verdict);
-    }
-    if book.is_changed() {
-        book.write(plan, turn.state);
-    }
-    Some(decision)
+    settle_ended(plan, turn);
+    // It was ended elsewhere, or is gone; one that cannot be read may come back.
+    let slug = live.loop_task.as_deref().and_then(TaskSlug::known);
+    let is_lost = task(turn.event, turn.state, turn.context).is_none();
+    let may_come_back = |slug: &TaskSlug| is_lost && is_frozen(slug, turn.state);
+    live.loop_task = live.loop_task.take().filter(|_| slug.as_ref().is_some_and(may_come_back));
+    None
 }
 
 /// A task that its log has ended, by a command that was killed before it could say so in the state.
-fn left_behind(plan: &mut Plan, turn: &Turn) {
+fn settle_ended(plan: &mut Plan, turn: &Turn) {
     let book = task(turn.event, turn.state, turn.context);
     if let Some(mut book) = book.filter(|book| !is_frozen(&book.slug, turn.state)).cloned()
         && book.settle_conflicts()
     {
         book.write(plan, turn.state);
-    }
-}
-
-/// Why nothing drives the task at the moment, if nothing does: it is talked about, or a person was
-/// asked already.
-fn rests(book: &Book) -> Option<String> {
-    let state = &book.state;
-    match state.phase.as_str() {
-        "discover" | "plan" | "verify" | "deliver" => {
-            Some(format!("the task is in its phase {}", state.phase))
-        }
-        "execute"
-            if state.current().is_none() && state.workable().is_none() && !state.all_closed() =>
-        {
-            Some("the task waits for a person".into())
-        }
-        _ => None,
-    }
-}
-
-fn status(book: &Book) -> Option<Status> {
-    book.state.unit(book.state.current()?)?.status()
-}
-
-fn counter(book: &Book, unit: &str) -> String {
-    format!("iterative {} {} {unit}", book.slug, book.state.created)
-}
-
-/// A counter that somebody set back goes on where it was.
-fn put_back(book: &mut Book, live: &Live) {
-    let Some(id) = book.state.current().map(str::to_owned) else { return };
-    let (is, n) = (status(book), book.state.current_iteration);
-    let counted = counted(live, &counter(book, &id), n);
-    if let (Some(is), true) = (is, counted > n) {
-        let mut entry = Entry::of_unit(&id, counted);
-        entry.did = Some(format!("The count of iterations had been set back to {n}."));
-        entry.step = Some(Step { from: is, to: is, iteration: Some(counted), skipped: false });
-        // It stays where it is, which no rule forbids.
-        let _ = book.record(entry);
     }
 }
 

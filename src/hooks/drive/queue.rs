@@ -1,11 +1,10 @@
 //! The loop of the work queue.
 
-use super::{Owner, Turn, count, counted};
-use crate::books::live::Live;
-use crate::books::queue::{LoopStateText, Queue};
-use crate::loops::governor::{Decision, Stop, decide};
-use crate::loops::queue::QueueLoop;
-use crate::loops::render;
+use super::Turn;
+use super::ownership::{Owner, resolve};
+use crate::books::queue::Queue;
+use crate::loops::queue::{QueueLoop, put};
+use crate::loops::{Loop, LoopKind};
 use crate::plan::Plan;
 use crate::state::State;
 
@@ -13,45 +12,22 @@ pub fn running<'s>(state: &'s State) -> Option<&'s Queue> {
     state.read::<Queue>(&()).writable().filter(|queue| queue.is_running())
 }
 
-pub fn owner<'s>(state: &'s State) -> Option<Owner<'s>> {
-    running(state).map(|queue| Owner::of(queue.session_id.as_ref()))
-}
-
-pub fn take(plan: &mut Plan, live: &mut Live, turn: &Turn) {
-    let Some(queue) = running(turn.state) else { return };
-    if queue.session_id.as_ref() != Some(&live.session_id) {
-        let mut queue = queue.clone();
-        queue.session_id = Some(live.session_id.clone());
-        plan.put(&turn.state.read::<Queue>(&()), &queue);
-    }
-}
-
-pub fn at_stop(plan: &mut Plan, live: &mut Live, turn: &Turn, stop: &Stop) -> Option<Decision> {
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
     let queue = running(turn.state)?;
-    if queue.session_id.as_ref() != Some(&live.session_id) {
-        return None;
-    }
-    let mut driven = QueueLoop(queue.clone());
-    let key = format!("queue {}", queue.started_at.as_deref().unwrap_or_default());
-    driven.0.iteration = counted(live, &key, driven.0.iteration);
-    let decision = decide(&mut driven, stop);
-    count(live, key, driven.0.iteration);
-    if driven.0.verdict.is_some() {
-        live.loop_verdict.clone_from(&driven.0.verdict);
-    }
-    if driven.0 != *queue {
-        put(plan, &driven.0, turn.state);
-    }
-    Some(decision)
+    Some(resolve(LoopKind::Queue, "", queue.session_id.as_ref(), turn.state))
 }
 
-/// The queue, and what people read of its loop.
-pub fn put(plan: &mut Plan, queue: &Queue, state: &State) {
-    plan.put(&state.read::<Queue>(&()), queue);
-    let read = state.read::<LoopStateText>(&());
-    if read.value.is_none_or(|text| render::is_ours(&text.0)) {
-        plan.put(&read, &LoopStateText(render::markdown(queue)));
+pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
+    running(turn.state).map(|queue| Box::new(load(queue, turn.state)) as Box<dyn Loop>)
+}
+
+/// The loop, with the owner that its file may have lost.
+pub fn load(queue: &Queue, state: &State) -> QueueLoop {
+    let mut the_loop = QueueLoop(queue.clone());
+    if let Owner::Session(id) = resolve(LoopKind::Queue, "", queue.session_id.as_ref(), state) {
+        the_loop.bind(id);
     }
+    the_loop
 }
 
 /// The queue after an event has changed its items; what people read of its loop, if one runs.

@@ -122,7 +122,7 @@ pub fn watch(state: &Autonomous) -> Watched {
         approved: Phase::named(&state.phase).is_some_and(|phase| phase > Phase::SpecTest),
         awaiting: state.awaiting_approval,
         sent_back: false,
-        verdict: state.verdict.clone(),
+        verdict: state.ending.verdict.clone(),
         extra: Extra::new(),
     }
 }
@@ -131,7 +131,7 @@ pub fn watch(state: &Autonomous) -> Watched {
 pub fn watch_again(before: &Watched, state: &Autonomous) -> Watched {
     // A phase that nobody knows is no phase that was left.
     if Phase::named(&state.phase).is_none() {
-        let verdict = state.verdict.clone();
+        let verdict = state.ending.verdict.clone();
         return Watched { session_id: state.session_id.clone(), verdict, ..before.clone() };
     }
     let same = before.phase == state.phase;

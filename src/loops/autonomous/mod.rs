@@ -5,11 +5,14 @@ pub mod phase;
 pub mod receipts;
 pub mod words;
 
-use super::governor::{Loop, Stop};
-use super::{Say, Verdict, is_out_of_time, promise};
+use super::governor::Stop;
+use super::kind::new_limit;
+use super::{Ending, Loop, LoopKind, Say, Verdict, is_out_of_time, promise};
 use crate::books::autonomous::{Autonomous, VERSION};
 use crate::books::clip;
 use crate::books::watched::Watched;
+use crate::plan::Plan;
+use crate::state::State;
 use crate::time::{self, Time};
 use edited::Moved;
 pub use edited::{watch, watch_again};
@@ -22,9 +25,20 @@ pub struct Driven {
     pub state: Autonomous,
     pub watched: Watched,
     pub present: Present,
+    /// What is wrong with a phase that was moved by hand, as far as a command has looked.
+    pub fault: Option<String>,
+    /// Which is written first. A kill in between leaves the loop where it was: a phase is left when
+    /// the file says so, a person's approval counts when it is remembered.
+    pub memory_first: bool,
 }
 
 impl Driven {
+    /// A loop that has just begun.
+    pub fn started(state: Autonomous) -> Self {
+        let watched = watch(&state);
+        Self { state, watched, present: Present::new(), fault: None, memory_first: false }
+    }
+
     pub fn new(
         mut state: Autonomous,
         watched: Option<Watched>,
@@ -50,8 +64,8 @@ impl Driven {
         state.max_minutes = least;
         state.skip_test_review &= !watched.gate;
         state.session_id = state.session_id.take().or_else(|| watched.session_id.clone());
-        state.verdict = state.verdict.take().or_else(|| watched.verdict.clone());
-        Self { state, watched, present }
+        state.ending.verdict = state.ending.verdict.take().or_else(|| watched.verdict.clone());
+        Self { state, watched, present, fault: None, memory_first: false }
     }
 
     /// Acceptance tests are a person's to approve, whatever the file says.
@@ -108,17 +122,72 @@ impl Driven {
 }
 
 impl Loop for Driven {
-    fn is_over(&self) -> bool {
-        !self.state.is_running()
+    fn kind(&self) -> LoopKind {
+        LoopKind::Autonomous
+    }
+
+    fn title(&self) -> String {
+        words::title(&self.state)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.state.session_id.as_deref()
+    }
+
+    fn bind(&mut self, session: &str) {
+        self.state.session_id = Some(session.to_owned());
+    }
+
+    fn is_running(&self) -> bool {
+        self.state.is_running()
+    }
+
+    fn ending(&self) -> &Ending {
+        &self.state.ending
+    }
+
+    /// One that somebody wrote by hand is no reason to stay ended.
+    fn is_complete(&self) -> bool {
+        self.watched.verdict.as_deref() == Some(Verdict::Complete.name())
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
+        self.over(verdict, why.to_owned(), now);
+    }
+
+    fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
+        let state = &mut self.state;
+        state.max_iterations = new_limit(most, state.max_iterations, state.global_iteration)?;
+        state.phase_iteration = 0;
+        state.ending = Ending::default();
+        state.resumed_at = Some(time::spell(now));
+        Ok(())
+    }
+
+    fn reason(&self) -> String {
+        match Phase::named(&self.state.phase) {
+            _ if self.state.awaiting_approval => words::wants_approval(&self.state),
+            Some(phase) => words::reason(&self.state, phase, &[]),
+            None => self.unknown_phase(),
+        }
+    }
+
+    fn put(&self, plan: &mut Plan, state: &State) {
+        let (read, memory) = (state.read::<Autonomous>(&()), state.read::<Watched>(&()));
+        if self.memory_first {
+            plan.put(&memory, &self.seen());
+        }
+        if read.value != Some(&self.state) {
+            plan.put(&read, &self.state);
+        }
+        if !self.memory_first {
+            plan.put(&memory, &self.seen());
+        }
     }
 
     fn check(&mut self, stop: &Stop) -> Option<Say> {
         if Phase::named(&self.state.phase).is_none() {
-            return Some(Say::Wait(format!(
-                "HookKeeper: the {} is in a phase that is not known, so it does not go on by itself. The phases: {}.",
-                words::title(&self.state),
-                Phase::ALL.map(Phase::name).join(", ")
-            )));
+            return Some(Say::Wait(format!("HookKeeper: {}", self.unknown_phase())));
         }
         if self.waits() {
             return Some(self.ask_a_person());
@@ -177,21 +246,17 @@ impl Loop for Driven {
         self.state.last_updated = time::spell(stop.now);
         Say::Go { reason: words::reason(&self.state, phase, &first), title: self.title() }
     }
-
-    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
-        self.over(verdict, why.to_owned(), now);
-    }
-
-    fn title(&self) -> String {
-        words::title(&self.state)
-    }
-
-    fn resume(&self) -> &'static str {
-        "hookkeeper autonomous resume"
-    }
 }
 
 impl Driven {
+    fn unknown_phase(&self) -> String {
+        format!(
+            "the {} is in a phase that is not known, so it does not go on by itself. The phases: {}.",
+            words::title(&self.state),
+            Phase::ALL.map(Phase::name).join(", ")
+        )
+    }
+
     /// What is to be remembered for the next time. A phase that was moved by hand is judged by the
     /// Stop that comes to it.
     pub fn seen(&self) -> Watched {
@@ -208,23 +273,31 @@ impl Driven {
     }
 
     /// Brings the file and what we saw last together, for a command: a move that is proven is taken
-    /// over. What is wrong with one that is not.
-    pub fn settle(&mut self) -> Option<String> {
+    /// over, what is wrong with one that is not is noted.
+    pub fn settle(&mut self) {
         if self.waits() {
-            return None;
+            return;
         }
         match self.moved() {
-            Moved::No => None,
-            Moved::Rightly(steps) => {
-                self.accept(&steps);
-                None
+            Moved::No => {}
+            Moved::Rightly(steps) => self.accept(&steps),
+            Moved::Wrongly(before, why) => {
+                self.fault = Some(format!(
+                    "the phase was moved by hand from {} to {} although {why}",
+                    before.name(),
+                    clip(&self.state.phase, 40)
+                ));
             }
-            Moved::Wrongly(before, why) => Some(format!(
-                "the phase was moved by hand from {} to {} although {why}",
-                before.name(),
-                clip(&self.state.phase, 40)
-            )),
         }
+    }
+
+    /// A person has approved the acceptance tests. The time that it took is not the loop's.
+    pub fn approve(&mut self, now: Time) -> Option<Phase> {
+        let next = complete(&mut self.state, Phase::SpecTest, 0, now)?;
+        self.state.resumed_at = Some(time::spell(now));
+        self.watched = Watched { approved: true, ..watch_again(&self.watched, &self.state) };
+        self.memory_first = true;
+        Some(next)
     }
 
     /// What a promise would need.
@@ -255,14 +328,6 @@ impl Driven {
         }
         why
     }
-}
-
-/// A person has approved the acceptance tests. The time that it took is not the loop's.
-pub fn approve(state: &mut Autonomous, watched: &mut Watched, now: Time) -> Option<Phase> {
-    let next = complete(state, Phase::SpecTest, 0, now)?;
-    state.resumed_at = Some(time::spell(now));
-    *watched = Watched { approved: true, ..watch_again(watched, state) };
-    Some(next)
 }
 
 /// Leaves a phase; the one that follows, or `None` after the last.
@@ -307,8 +372,6 @@ pub fn set_artifact(state: &mut Autonomous, phase: Phase, artifact: String) {
 }
 
 pub fn end(state: &mut Autonomous, verdict: Verdict, why: &str, now: Time) {
-    state.verdict = Some(verdict.name().into());
-    state.verdict_at = Some(time::spell(now));
-    state.verdict_reason = Some(why.to_owned());
+    state.ending = Ending::new(verdict, why, now);
     state.last_updated = time::spell(now);
 }

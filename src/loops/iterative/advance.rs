@@ -261,10 +261,3 @@ pub fn confirm_anew(book: &mut Book) -> Result<(), String> {
     });
     book.record(entry)
 }
-
-/// Ends the task, with a verdict.
-pub fn end(book: &mut Book, verdict: Verdict, why: &str) -> Result<(), String> {
-    let mut entry = Entry::of_task("Ended");
-    entry.verdict = Some(format!("{}: {why}", verdict.name()));
-    book.record(entry)
-}

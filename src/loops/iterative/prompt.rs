@@ -8,8 +8,32 @@ use crate::books::{clip, plural};
 const LONGEST: usize = 600;
 const FILES: usize = 12;
 
+/// What comes now, for whoever asked.
+pub fn what_is_next(book: &Book) -> String {
+    let (slug, state) = (&book.slug, &book.state);
+    if let Some(verdict) = &state.ending.verdict {
+        let why = state.ending.verdict_reason.as_deref().unwrap_or("no reason given");
+        return format!("The task {slug} is {verdict}: {why}.");
+    }
+    match state.phase.as_str() {
+        "execute" => of_unit(book)
+            .unwrap_or_else(|| question(book).trim_start_matches("HookKeeper: ").to_owned()),
+        "discover" | "plan" if state.units().is_empty() => format!(
+            "The task {slug} is in its phase {}. Fill in {}, then add units: \
+             `hookkeeper iterative unit {slug} '{}: title | criteria | max 5'`, and begin: \
+             `hookkeeper iterative phase {slug} execute`.",
+            state.phase,
+            book.file(Part::Brief),
+            state.first_unit()
+        ),
+        phase => format!(
+            "The task {slug} is in its phase {phase}; its units go on with `hookkeeper iterative phase {slug} execute`."
+        ),
+    }
+}
+
 /// What to do about the unit at work.
-pub fn of(book: &Book) -> Option<String> {
+pub fn of_unit(book: &Book) -> Option<String> {
     let id = book.state.current()?;
     let unit = book.state.unit(id)?;
     Some(match unit.status()? {

@@ -1,0 +1,165 @@
+//! What all loops have in common: the words of their commands, and what hooks and commands do with
+//! one of them.
+
+use super::governor::Stop;
+use super::{Ending, Say, Verdict};
+use crate::books::live::Live;
+use crate::plan::Plan;
+use crate::state::State;
+use crate::time::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopKind {
+    Queue,
+    Autonomous,
+    Branch,
+    Iterative,
+}
+
+impl LoopKind {
+    /// How the commands of such a loop begin.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Queue => "hookkeeper loop",
+            Self::Autonomous => "hookkeeper autonomous",
+            Self::Branch => "hookkeeper branch loop",
+            Self::Iterative => "hookkeeper iterative",
+        }
+    }
+
+    /// The command that starts one.
+    pub fn start(self) -> String {
+        let rest = match self {
+            Self::Queue => "start TASK",
+            Self::Autonomous => "start FEATURE",
+            Self::Branch => "start PROMPT",
+            Self::Iterative => "new SLUG",
+        };
+        format!("{} {rest}", self.command())
+    }
+
+    /// The folder of the loop that a session has noted as the one that it drives. There is one queue
+    /// and one autonomous loop: they need no note.
+    pub fn note(self, live: &Live) -> Option<&str> {
+        match self {
+            Self::Queue | Self::Autonomous => Some(""),
+            Self::Branch => live.loop_branch.as_deref(),
+            Self::Iterative => live.loop_task.as_deref(),
+        }
+    }
+
+    pub fn set_note(self, live: &mut Live, folder: Option<&str>) {
+        match self {
+            Self::Queue | Self::Autonomous => {}
+            Self::Branch => live.loop_branch = folder.map(str::to_owned),
+            Self::Iterative => {
+                live.loop_task = folder.map(str::to_owned);
+                live.loop_edits = 0;
+                live.loop_signalled = false;
+            }
+        }
+    }
+}
+
+/// A loop, taken out of its documents to be changed.
+pub trait Loop {
+    fn kind(&self) -> LoopKind;
+
+    /// Its folder, where there are several of a kind.
+    fn folder(&self) -> &str {
+        ""
+    }
+
+    /// What it is called in a sentence.
+    fn noun(&self) -> String {
+        "loop".into()
+    }
+
+    /// Which loop, and where it stands.
+    fn title(&self) -> String;
+
+    /// One of its commands.
+    fn command(&self, verb: &str) -> String {
+        format!("{} {verb}", self.kind().command())
+    }
+
+    fn owner(&self) -> Option<&str>;
+
+    /// A session drives it from now on.
+    fn bind(&mut self, session: &str);
+
+    fn is_running(&self) -> bool;
+
+    fn ending(&self) -> &Ending;
+
+    /// Whether it did what it was for.
+    fn is_complete(&self) -> bool {
+        self.ending().is_complete()
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time);
+
+    /// Goes on after an end, with so many iterations at most. An error says why it cannot.
+    fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String>;
+
+    /// Begins with what comes next, where that needs a step.
+    fn begin_next(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What the model is told: it may have just lost its context.
+    fn reason(&self) -> String;
+
+    /// Its iteration, and the name under which the session that drives it remembers that.
+    fn counter(&self) -> Option<(String, u64)> {
+        None
+    }
+
+    /// Somebody set the counter back: it goes on here.
+    fn restore_count(&mut self, _iteration: u64) {}
+
+    /// What else the session that drives it has to remember.
+    fn remind(&self, _live: &mut Live) {}
+
+    /// Whether it is over, or has to wait, before another turn is counted.
+    fn check(&mut self, stop: &Stop) -> Option<Say>;
+
+    /// Counts a turn.
+    fn turn(&mut self, stop: &Stop) -> Say;
+
+    /// Writes its documents, as far as they have changed.
+    fn put(&self, plan: &mut Plan, state: &State);
+
+    /// Writes that it has another owner.
+    fn put_owner(&self, plan: &mut Plan, state: &State) {
+        self.put(plan, state);
+    }
+}
+
+/// The limit of a loop that goes on after an end: what is asked for, else the one it had, else ten
+/// iterations more.
+pub fn new_limit(most: Option<u64>, limit: u64, iteration: u64) -> Result<u64, String> {
+    let more = if iteration >= limit { iteration.saturating_add(10) } else { limit };
+    let most = most.unwrap_or(more);
+    match most > iteration {
+        true => Ok(most),
+        false => Err(format!("{iteration} iterations are over already; give it more")),
+    }
+}
+
+/// A counter that somebody rolled back goes on where it was.
+pub fn restore_count(the_loop: &mut dyn Loop, live: &Live) {
+    if let Some((key, iteration)) = the_loop.counter()
+        && let Some(seen) = live.loop_iterations.get(&key).filter(|seen| **seen > iteration)
+    {
+        the_loop.restore_count(*seen);
+    }
+}
+
+/// A session drives one loop: the counters of earlier ones are of no use.
+pub fn remember_count(the_loop: &dyn Loop, live: &mut Live) {
+    if let Some((key, iteration)) = the_loop.counter() {
+        live.loop_iterations.retain(|known, _| *known == key);
+        live.loop_iterations.insert(key, iteration);
+    }
+}
