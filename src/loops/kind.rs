@@ -99,6 +99,12 @@ pub trait Loop {
 
     fn end(&mut self, verdict: Verdict, why: &str, now: Time);
 
+    /// Ends it, and says so.
+    fn finish(&mut self, verdict: Verdict, why: String, now: Time) -> Say {
+        self.end(verdict, &why, now);
+        Say::End(verdict, why)
+    }
+
     /// Goes on after an end, with so many iterations at most. An error says why it cannot.
     fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String>;
 

@@ -15,8 +15,7 @@ use crate::facts::files;
 use crate::hooks::drive;
 use crate::loops::LoopKind;
 use crate::loops::autonomous::{Driven, words};
-use crate::state::{Document as _, State, is_newer};
-use crate::store::home;
+use crate::state::State;
 use crate::time;
 
 #[derive(clap::Args)]
@@ -162,13 +161,9 @@ fn change(
     Ok(Outcome::said(said))
 }
 
-/// The loop as it really is. A file that is not ours, or cannot be read, is not touched.
+/// The loop as it really is.
 fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Driven>> {
-    let read = state.read::<Autonomous>(&());
-    if let Some(why) = read.frozen() {
-        bail!("{} {why}.", read.doc().path());
-    }
-    let Some(found) = read.value else { return Ok(None) };
+    let Some(found) = usable(state)? else { return Ok(None) };
     let places = [Some(command.project.root()?), command.project.process.cwd()];
     let places: Vec<_> = places.into_iter().flatten().collect();
     let artifacts = files::present(&places, found.documents());
@@ -177,17 +172,17 @@ fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Driven>> 
 
 /// The loop, for reading.
 fn read(project: &Project) -> anyhow::Result<Option<Autonomous>> {
-    let (root, home) = (project.root()?, project.process.home());
-    let Some(claude) = home::existing_claude_dir(&root, home.as_deref())? else { return Ok(None) };
-    let doc = Autonomous::doc(&());
-    let Some(bytes) = claude.read(&doc.below_claude())? else { return Ok(None) };
-    let name = doc.path();
-    match Autonomous::parse(&bytes) {
-        _ if is_newer(&bytes, doc.row.version) => {
-            bail!("{name} was written by a newer version")
-        }
-        Ok(state) => Ok(Some(state)),
-        Err(why) => bail!("{name} cannot be read ({why})"),
+    let Some(view) = project.view()? else { return Ok(None) };
+    Ok(usable(&view.state())?.cloned())
+}
+
+/// The loop's file. One that is not ours, or cannot be read, is not touched.
+fn usable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Autonomous>> {
+    let read = state.read::<Autonomous>(&());
+    state.check()?;
+    match read.frozen() {
+        Some(why) => bail!("{} {why}.", read.doc().path()),
+        None => Ok(read.value),
     }
 }
 

@@ -14,30 +14,15 @@ use crate::store::iterative::all_tasks;
 
 use super::{autonomous, queue};
 
-/// Whose a loop is that runs and may be changed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Owner<'a> {
-    Nobody,
-    Session(&'a str),
-}
-
-impl Owner<'_> {
-    pub fn is(&self, session_id: &str) -> bool {
-        matches!(self, Self::Session(owner) if *owner == session_id)
-    }
-}
-
 /// Who drives a loop: whom its file names; else whom we remember, because a model that writes the
-/// file anew forgets whose it is.
+/// file anew forgets whose it is. `None`: nobody.
 pub fn resolve<'s>(
     kind: LoopKind,
     folder: &str,
     written: Option<&'s String>,
     state: &'s State,
-) -> Owner<'s> {
-    let written = written.map(String::as_str);
-    let owner = written.or_else(|| remembered(kind, folder, state));
-    owner.map_or(Owner::Nobody, Owner::Session)
+) -> Option<&'s str> {
+    written.map(String::as_str).or_else(|| remembered(kind, folder, state))
 }
 
 fn remembered<'s>(kind: LoopKind, folder: &str, state: &'s State) -> Option<&'s str> {
@@ -65,7 +50,7 @@ pub fn driven_by(session: &str, state: &State) -> Vec<DrivenLoop> {
     // What is wrong with other loops' files is no business of the command.
     let state = &State::new(state.source());
     let is_own = |kind, folder: &str, written: Option<&String>| {
-        resolve(kind, folder, written, state).is(session)
+        resolve(kind, folder, written, state) == Some(session)
     };
     let kind = LoopKind::Queue;
     if let Some(queue) = queue::running(state)
