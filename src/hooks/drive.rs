@@ -66,11 +66,9 @@ pub fn adopt(
     state: &State,
     context: &Context,
 ) -> Option<LoopKind> {
-    if live.loop_task.is_some() {
-        return Some(LoopKind::Iterative);
-    }
-    if live.loop_branch.is_some() {
-        return Some(LoopKind::Branch);
+    let mut noted = [LoopKind::Iterative, LoopKind::Branch].into_iter();
+    if let Some(kind) = noted.find(|kind| kind.note(live).is_some()) {
+        return Some(kind);
     }
     let turn = Turn { event, state, context };
     let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));

@@ -91,9 +91,6 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let command = options.who.command(project);
     let redact = project.redactor()?;
-    let change = |work: &mut dyn FnMut(&mut Driven, &State) -> anyhow::Result<String>| {
-        change(&command, |driven, state| work(driven, state))
-    };
     match &options.what {
         What::Start(options) => start::run(&command, options),
         What::Status => status::run(project),
@@ -102,10 +99,10 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Checkpoint { summary, failed, progress_file } => {
             let summary = required(&redact.text(summary), "the summary")?;
             let failed: Vec<String> = failed.iter().map(|text| redact.text(text)).collect();
-            change(&mut |driven, state| {
+            change(&command, |driven, state| {
                 command.ensure_running(driven, state)?;
                 let at = time::spell(command.now);
-                driven.state.add_checkpoint(summary.clone(), failed.clone(), at);
+                driven.state.add_checkpoint(summary, failed, at);
                 if let Some(file) = progress_file {
                     driven.state.artifacts.progress_file = Some(file.clone());
                 }
@@ -114,17 +111,17 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         What::Error { message } => {
             let message = required(&redact.text(message), "the message")?;
-            change(&mut |driven, state| {
+            change(&command, |driven, state| {
                 command.ensure_running(driven, state)?;
-                driven.state.add_error(message.clone(), time::spell(command.now));
+                driven.state.add_error(message, time::spell(command.now));
                 Ok(format!("Noted: {} errors.", driven.state.errors.len()))
             })
         }
-        What::Adopt => change(&mut |driven, state| command.adopt(driven, state)),
+        What::Adopt => change(&command, |driven, state| command.adopt(driven, state)),
         What::Resume { max_iterations } => {
-            change(&mut |driven, state| command.resume(driven, *max_iterations, state))
+            change(&command, |driven, state| command.resume(driven, *max_iterations, state))
         }
-        What::Cancel => change(&mut |driven, state| command.cancel(driven, state)),
+        What::Cancel => change(&command, |driven, state| command.cancel(driven, state)),
     }
 }
 
@@ -154,11 +151,10 @@ fn change(
     command: &LoopCommand,
     work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
-    let (said, _) = command.change(
+    command.change(
         |_, state| load(command, state),
         |driven, state| work(existing(driven, LoopKind::Autonomous, "autonomous loop")?, state),
-    )?;
-    Ok(Outcome::said(said))
+    )
 }
 
 /// The loop as it really is.
