@@ -4,6 +4,7 @@
 use anyhow::{Error, bail};
 
 use super::Project;
+use crate::Outcome;
 use crate::books::live::Live;
 use crate::hooks::drive::ownership::driven_by;
 use crate::hooks::session_record::{self, is_live};
@@ -63,19 +64,19 @@ impl Before {
 impl LoopCommand<'_> {
     /// Changes a loop under the lock, with what the sessions around it know of it. `load` refuses
     /// documents that must stay as they are.
-    pub fn change<L: Loop, T>(
+    pub fn change<L: Loop>(
         &self,
         load: impl FnOnce(&Store, &State) -> anyhow::Result<Option<L>>,
-        work: impl FnOnce(&mut Option<L>, &State) -> anyhow::Result<T>,
-    ) -> anyhow::Result<(T, Option<L>)> {
+        work: impl FnOnce(&mut Option<L>, &State) -> anyhow::Result<String>,
+    ) -> anyhow::Result<Outcome> {
         self.project.change(|store, state| {
             let mut the_loop = load(store, state)?;
             let before = the_loop.as_ref().map(|the_loop| Before::new(the_loop));
-            let done = work(&mut the_loop, state)?;
+            let said = work(&mut the_loop, state)?;
             if let Some(the_loop) = &the_loop {
                 self.write(the_loop, before.as_ref(), store, state)?;
             }
-            Ok((done, the_loop))
+            Ok(Outcome::said(said))
         })
     }
 
@@ -171,7 +172,8 @@ impl LoopCommand<'_> {
         if let Some(open) = open.filter(|open| open.is_running()) {
             let title = open.title();
             let article = if title.starts_with('a') { "an" } else { "a" };
-            bail!("{article} {title} is open: `{}` ends it", open.command("cancel"));
+            let more = if kind == LoopKind::Queue { ", `--reset` starts anew" } else { "" };
+            bail!("{article} {title} is open: `{}` ends it{more}", open.command("cancel"));
         }
         self.session.as_deref().map_or(Ok(()), |id| ensure_free(id, kind, folder, state))
     }

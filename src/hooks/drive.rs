@@ -19,7 +19,6 @@ use crate::plan::Plan;
 use crate::state::State;
 
 use super::session_record::is_live;
-use ownership::Owner;
 
 /// What a loop is asked with: the event, and everything that it may look at.
 pub struct Turn<'a> {
@@ -31,53 +30,29 @@ pub struct Turn<'a> {
 /// How the loops of a kind are found.
 struct Finder {
     kind: LoopKind,
-    /// Whose the loop is, if there is one that runs and may be changed.
-    owner: for<'a> fn(&Turn<'a>) -> Option<Owner<'a>>,
+    /// Whose the loop is (`Some(None)`: nobody's), if there is one that runs and may be changed.
+    owner: for<'a> fn(&Turn<'a>) -> Option<Option<&'a str>>,
     find: fn(&Turn) -> Option<Box<dyn Loop>>,
-    /// The session drives it from now on.
-    bind: fn(&mut Plan, &mut Live, &Turn),
     /// There is none that the session drives; one that it drove before may be gone.
     lost: fn(&mut Plan, &mut Live, &Turn) -> Option<Decision>,
 }
 
 const FINDERS: [Finder; 4] = [
-    Finder {
-        kind: LoopKind::Queue,
-        owner: queue::owner,
-        find: queue::find,
-        bind: |plan, live, turn| bind(queue::find(turn), plan, live, turn),
-        lost: |_, _, _| None,
-    },
+    Finder { kind: LoopKind::Queue, owner: queue::owner, find: queue::find, lost: |_, _, _| None },
     Finder {
         kind: LoopKind::Autonomous,
         owner: autonomous::owner,
         find: autonomous::find,
-        bind: autonomous::bind,
         lost: autonomous::lost,
     },
-    Finder {
-        kind: LoopKind::Branch,
-        owner: branch::owner,
-        find: branch::find,
-        bind: |plan, live, turn| bind(branch::find(turn), plan, live, turn),
-        lost: branch::lost,
-    },
+    Finder { kind: LoopKind::Branch, owner: branch::owner, find: branch::find, lost: branch::lost },
     Finder {
         kind: LoopKind::Iterative,
         owner: iterative::owner,
         find: iterative::find,
-        bind: |plan, live, turn| bind(iterative::find(turn), plan, live, turn),
         lost: iterative::lost,
     },
 ];
-
-fn bind(found: Option<Box<dyn Loop>>, plan: &mut Plan, live: &mut Live, turn: &Turn) {
-    if let Some(mut the_loop) = found {
-        the_loop.bind(&live.session_id);
-        the_loop.kind().set_note(live, Some(the_loop.folder()));
-        the_loop.put_owner(plan, turn.state);
-    }
-}
 
 /// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
 /// ended and was forked, goes on with what follows it. Another session's is never touched, and a
@@ -91,26 +66,28 @@ pub fn adopt(
     state: &State,
     context: &Context,
 ) -> Option<LoopKind> {
-    if live.loop_task.is_some() {
-        return Some(LoopKind::Iterative);
-    }
-    if live.loop_branch.is_some() {
-        return Some(LoopKind::Branch);
+    let mut noted = [LoopKind::Iterative, LoopKind::Branch].into_iter();
+    if let Some(kind) = noted.find(|kind| kind.note(live).is_some()) {
+        return Some(kind);
     }
     let turn = Turn { event, state, context };
     let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
-    let own = found().find(|(_, owner)| owner.is(&live.session_id));
+    let own = found().find(|(_, owner)| *owner == Some(live.session_id.as_str()));
     let passed_on = || {
         let alone = state.all::<Live>().all(|other| other.session_id == live.session_id);
         let parent = live.lineage.as_ref().map(|lineage| lineage.parent.as_str());
         let parent = parent.filter(|parent| !is_live(parent, state));
         found().find(|(_, owner)| match owner {
-            Owner::Nobody => alone,
-            Owner::Session(owner) => parent == Some(*owner),
+            None => alone,
+            Some(_) => parent == *owner,
         })
     };
     let (finder, _) = own.or_else(passed_on)?;
-    (finder.bind)(plan, live, &turn);
+    if let Some(mut the_loop) = (finder.find)(&turn) {
+        the_loop.bind(&live.session_id);
+        finder.kind.set_note(live, Some(the_loop.folder()));
+        the_loop.put_owner(plan, state);
+    }
     Some(finder.kind)
 }
 
@@ -166,7 +143,7 @@ fn drive(
     stop: &Stop,
 ) -> Option<Decision> {
     finder.kind.note(live)?;
-    let is_own = (finder.owner)(turn).is_some_and(|owner| owner.is(&live.session_id));
+    let is_own = (finder.owner)(turn) == Some(Some(live.session_id.as_str()));
     let Some(mut the_loop) = (finder.find)(turn).filter(|_| is_own) else {
         return (finder.lost)(plan, live, turn);
     };

@@ -2,7 +2,7 @@
 
 use super::governor::Stop;
 use super::kind::new_limit;
-use super::{Ending, Loop, LoopKind, Say, Verdict, is_out_of_time, promise};
+use super::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, promise, time_limit};
 use crate::books::branch::{BranchLoop, BranchState};
 use crate::books::{clip, clip_block};
 use crate::id::BranchKey;
@@ -101,20 +101,14 @@ impl Loop for Driven {
     }
 
     fn check(&mut self, stop: &Stop) -> Option<Say> {
-        let BranchLoop { iteration, max_iterations, max_minutes, .. } = self.the_loop;
-        let (verdict, why) = if promise::is_made(stop.message, &self.the_loop.completion_promise) {
-            let why = format!("the promise {} was made", self.the_loop.completion_promise);
-            (Verdict::Complete, why)
-        } else if is_out_of_time(&self.the_loop.started_at, max_minutes, stop.now) {
-            let minutes = max_minutes.unwrap_or(0);
-            (Verdict::Capped, format!("the time limit of {minutes} minutes"))
-        } else if iteration >= max_iterations {
-            (Verdict::Capped, format!("the limit of {max_iterations} iterations"))
-        } else {
-            return None;
-        };
-        self.end(verdict, &why, stop.now);
-        Some(Say::End(verdict, why))
+        let BranchLoop { completion_promise, started_at, .. } = &self.the_loop;
+        if promise::is_made(stop.message, completion_promise) {
+            let why = format!("the promise {completion_promise} was made");
+            return Some(self.finish(Verdict::Complete, why, stop.now));
+        }
+        let why = time_limit(started_at, self.the_loop.max_minutes, stop.now)
+            .or_else(|| iteration_limit(self.the_loop.iteration, self.the_loop.max_iterations))?;
+        Some(self.finish(Verdict::Capped, why, stop.now))
     }
 
     fn turn(&mut self, _: &Stop) -> Say {

@@ -148,7 +148,7 @@ impl Loop for Driven {
         let (Some(id), Some(is)) = (id.map(str::to_owned), self.current_status()) else { return };
         let mut entry = Entry::of_unit(&id, iteration);
         entry.did = Some(format!("The count of iterations had been set back to {was}."));
-        entry.step = Some(Step { from: is, to: is, iteration: Some(iteration), skipped: false });
+        entry.step = Some(Step::new(is, is, Some(iteration)));
         // It stays where it is, which no rule forbids.
         let _ = self.book.record(entry);
     }

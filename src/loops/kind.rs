@@ -19,23 +19,22 @@ pub enum LoopKind {
 impl LoopKind {
     /// How the commands of such a loop begin.
     pub fn command(self) -> &'static str {
-        match self {
-            Self::Queue => "hookkeeper loop",
-            Self::Autonomous => "hookkeeper autonomous",
-            Self::Branch => "hookkeeper branch loop",
-            Self::Iterative => "hookkeeper iterative",
-        }
+        self.words().0
     }
 
     /// The command that starts one.
     pub fn start(self) -> String {
-        let rest = match self {
-            Self::Queue => "start TASK",
-            Self::Autonomous => "start FEATURE",
-            Self::Branch => "start PROMPT",
-            Self::Iterative => "new SLUG",
-        };
-        format!("{} {rest}", self.command())
+        let (command, start) = self.words();
+        format!("{command} {start}")
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Queue => ("hookkeeper loop", "start TASK"),
+            Self::Autonomous => ("hookkeeper autonomous", "start FEATURE"),
+            Self::Branch => ("hookkeeper branch loop", "start PROMPT"),
+            Self::Iterative => ("hookkeeper iterative", "new SLUG"),
+        }
     }
 
     /// The folder of the loop that a session has noted as the one that it drives. There is one queue
@@ -98,6 +97,12 @@ pub trait Loop {
     }
 
     fn end(&mut self, verdict: Verdict, why: &str, now: Time);
+
+    /// Ends it, and says so.
+    fn finish(&mut self, verdict: Verdict, why: String, now: Time) -> Say {
+        self.end(verdict, &why, now);
+        Say::End(verdict, why)
+    }
 
     /// Goes on after an end, with so many iterations at most. An error says why it cannot.
     fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String>;

@@ -29,7 +29,13 @@ pub enum Say {
     Rest(String),
 }
 
-/// Whether more than so many minutes have passed since a loop began.
-pub fn is_out_of_time(started: &str, max_minutes: Option<u64>, now: Time) -> bool {
-    max_minutes.is_some_and(|most| time::age(started, now) >= most.saturating_mul(60))
+/// The time limit of a loop, if it is reached.
+pub fn time_limit(started: &str, max_minutes: Option<u64>, now: Time) -> Option<String> {
+    let most = max_minutes.filter(|most| time::age(started, now) >= most.saturating_mul(60))?;
+    Some(format!("the time limit of {most} minutes"))
+}
+
+/// The limit of a loop's iterations, if it is reached.
+pub fn iteration_limit(iteration: u64, most: u64) -> Option<String> {
+    (iteration >= most).then(|| format!("the limit of {most} iterations"))
 }

@@ -2,7 +2,7 @@
 
 use super::governor::Stop;
 use super::kind::new_limit;
-use super::{Ending, Loop, LoopKind, Say, Verdict, is_out_of_time, render};
+use super::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, render, time_limit};
 use crate::books::clip;
 use crate::books::queue::{LoopStateText, Past, Queue, Stall};
 use crate::plan::Plan;
@@ -114,8 +114,8 @@ impl Loop for QueueLoop {
             )));
         }
         let started = self.0.started_at.clone().unwrap_or_default();
-        is_out_of_time(&started, self.0.max_minutes, stop.now)
-            .then(|| end_iteration(&mut self.0, stop.tools_ran, stop.now))
+        time_limit(&started, self.0.max_minutes, stop.now)
+            .map(|_| end_iteration(&mut self.0, stop.tools_ran, stop.now))
     }
 
     fn turn(&mut self, stop: &Stop) -> Say {
@@ -165,9 +165,9 @@ pub fn start(queue: &mut Queue, task: &str, session: Option<String>, now: Time) 
 /// The end of an iteration: at a Stop, or when the model asks for the next one. `tools_ran`:
 /// something was done in it, as far as is known.
 pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
-    if is_out_of_time(queue.started_at.as_deref().unwrap_or(""), queue.max_minutes, now) {
-        let minutes = queue.max_minutes.unwrap_or(0);
-        return end(queue, Verdict::Capped, format!("the time limit of {minutes} minutes"), now);
+    let started = queue.started_at.as_deref().unwrap_or_default();
+    if let Some(why) = time_limit(started, queue.max_minutes, now) {
+        return end(queue, Verdict::Capped, why, now);
     }
     let failing = queue.failing();
     let passed = queue.passes();
@@ -194,8 +194,8 @@ pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
         return end(queue, Verdict::Stalled, why, now);
     }
     let most = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
-    if iteration >= most {
-        return end(queue, Verdict::Capped, format!("the limit of {most} iterations"), now);
+    if let Some(why) = iteration_limit(iteration, most) {
+        return end(queue, Verdict::Capped, why, now);
     }
     queue.iteration += 1;
     Say::Go { reason: reason(queue), title: title(queue) }

@@ -181,11 +181,6 @@ impl Book {
         part.doc(&self.slug).path()
     }
 
-    /// The text that says what the units are about.
-    pub fn plan_part(&self) -> Part {
-        if self.state.is_knowledge() { Part::Plan } else { Part::Tasks }
-    }
-
     /// What has to be written: the log first, because the state follows from it.
     pub fn write(&self, plan: &mut Plan, state: &State) {
         let text_of = |part| state.read::<TaskText>(&(self.slug.clone(), part));
@@ -198,7 +193,7 @@ impl Book {
             Some(text) => plan::update(text, &self.state),
             None => plan::render(&self.state),
         };
-        plan.put(&text_of(self.plan_part()), &TaskText(text));
+        plan.put(&text_of(self.state.plan_part()), &TaskText(text));
     }
 }
 

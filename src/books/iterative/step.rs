@@ -15,6 +15,10 @@ pub struct Step {
 }
 
 impl Step {
+    pub fn new(from: Status, to: Status, iteration: Option<u64>) -> Self {
+        Self { from, to, iteration, skipped: false }
+    }
+
     /// `in_progress → confirming`, `in_progress, iteration 3`, `pending → blocked, skipped`
     pub(super) fn text(&self) -> String {
         let mut text = self.to.name().to_owned();

@@ -15,8 +15,7 @@ use crate::facts::files;
 use crate::hooks::drive;
 use crate::loops::LoopKind;
 use crate::loops::autonomous::{Driven, words};
-use crate::state::{Document as _, State, is_newer};
-use crate::store::home;
+use crate::state::State;
 use crate::time;
 
 #[derive(clap::Args)]
@@ -92,9 +91,6 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let command = options.who.command(project);
     let redact = project.redactor()?;
-    let change = |work: &mut dyn FnMut(&mut Driven, &State) -> anyhow::Result<String>| {
-        change(&command, |driven, state| work(driven, state))
-    };
     match &options.what {
         What::Start(options) => start::run(&command, options),
         What::Status => status::run(project),
@@ -103,10 +99,10 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Checkpoint { summary, failed, progress_file } => {
             let summary = required(&redact.text(summary), "the summary")?;
             let failed: Vec<String> = failed.iter().map(|text| redact.text(text)).collect();
-            change(&mut |driven, state| {
+            change(&command, |driven, state| {
                 command.ensure_running(driven, state)?;
                 let at = time::spell(command.now);
-                driven.state.add_checkpoint(summary.clone(), failed.clone(), at);
+                driven.state.add_checkpoint(summary, failed, at);
                 if let Some(file) = progress_file {
                     driven.state.artifacts.progress_file = Some(file.clone());
                 }
@@ -115,17 +111,17 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         What::Error { message } => {
             let message = required(&redact.text(message), "the message")?;
-            change(&mut |driven, state| {
+            change(&command, |driven, state| {
                 command.ensure_running(driven, state)?;
-                driven.state.add_error(message.clone(), time::spell(command.now));
+                driven.state.add_error(message, time::spell(command.now));
                 Ok(format!("Noted: {} errors.", driven.state.errors.len()))
             })
         }
-        What::Adopt => change(&mut |driven, state| command.adopt(driven, state)),
+        What::Adopt => change(&command, |driven, state| command.adopt(driven, state)),
         What::Resume { max_iterations } => {
-            change(&mut |driven, state| command.resume(driven, *max_iterations, state))
+            change(&command, |driven, state| command.resume(driven, *max_iterations, state))
         }
-        What::Cancel => change(&mut |driven, state| command.cancel(driven, state)),
+        What::Cancel => change(&command, |driven, state| command.cancel(driven, state)),
     }
 }
 
@@ -155,20 +151,15 @@ fn change(
     command: &LoopCommand,
     work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
-    let (said, _) = command.change(
+    command.change(
         |_, state| load(command, state),
         |driven, state| work(existing(driven, LoopKind::Autonomous, "autonomous loop")?, state),
-    )?;
-    Ok(Outcome::said(said))
+    )
 }
 
-/// The loop as it really is. A file that is not ours, or cannot be read, is not touched.
+/// The loop as it really is.
 fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Driven>> {
-    let read = state.read::<Autonomous>(&());
-    if let Some(why) = read.frozen() {
-        bail!("{} {why}.", read.doc().path());
-    }
-    let Some(found) = read.value else { return Ok(None) };
+    let Some(found) = usable(state)? else { return Ok(None) };
     let places = [Some(command.project.root()?), command.project.process.cwd()];
     let places: Vec<_> = places.into_iter().flatten().collect();
     let artifacts = files::present(&places, found.documents());
@@ -177,17 +168,17 @@ fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Driven>> 
 
 /// The loop, for reading.
 fn read(project: &Project) -> anyhow::Result<Option<Autonomous>> {
-    let (root, home) = (project.root()?, project.process.home());
-    let Some(claude) = home::existing_claude_dir(&root, home.as_deref())? else { return Ok(None) };
-    let doc = Autonomous::doc(&());
-    let Some(bytes) = claude.read(&doc.below_claude())? else { return Ok(None) };
-    let name = doc.path();
-    match Autonomous::parse(&bytes) {
-        _ if is_newer(&bytes, doc.row.version) => {
-            bail!("{name} was written by a newer version")
-        }
-        Ok(state) => Ok(Some(state)),
-        Err(why) => bail!("{name} cannot be read ({why})"),
+    let Some(view) = project.view()? else { return Ok(None) };
+    Ok(usable(&view.state())?.cloned())
+}
+
+/// The loop's file. One that is not ours, or cannot be read, is not touched.
+fn usable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Autonomous>> {
+    let read = state.read::<Autonomous>(&());
+    state.check()?;
+    match read.frozen() {
+        Some(why) => bail!("{} {why}.", read.doc().path()),
+        None => Ok(read.value),
     }
 }
 

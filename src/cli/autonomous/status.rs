@@ -20,7 +20,7 @@ use crate::loops::autonomous::words;
 use crate::process::git::Git;
 
 /// A phase and how it stands.
-struct Standing {
+struct PhaseStanding {
     phase: Phase,
     state: &'static str,
     receipt: Option<Receipt>,
@@ -79,7 +79,7 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     Ok(Outcome::said(out.join("\n")))
 }
 
-fn line(standing: &Standing) -> Vec<String> {
+fn line(standing: &PhaseStanding) -> Vec<String> {
     let receipt = standing.receipt.as_ref();
     row![
         standing.phase.name(),
@@ -90,14 +90,14 @@ fn line(standing: &Standing) -> Vec<String> {
     ]
 }
 
-fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standing>> {
+fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<PhaseStanding>> {
     let root = project.root()?;
     let cwd = project.process.cwd();
     let places: Vec<_> = [Some(root.clone()), cwd].into_iter().flatten().collect();
     let present = files::present(&places, state.documents());
     let git = checkout::of(&root).ok();
-    let excused =
-        memory(project, state)?.map_or_else(|| receipts::excused(state), |seen| seen.excused);
+    let seen = project.document::<Watched>()?.filter(|seen| seen.is_of(state));
+    let excused = seen.map_or_else(|| receipts::excused(state), |seen| seen.excused);
     let standing = |phase: Phase| {
         let done = state.phases_completed.iter().any(|name| name == phase.name());
         let excused = excused.iter().any(|name| name == phase.name());
@@ -119,14 +119,9 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<Standi
             None if word == "done" && phase != Phase::Ship => Some("it has no receipt".to_owned()),
             None => None,
         };
-        Ok(Standing { phase, state: word, receipt: receipt.cloned(), fault })
+        Ok(PhaseStanding { phase, state: word, receipt: receipt.cloned(), fault })
     };
     Phase::ALL.into_iter().map(standing).collect()
-}
-
-fn memory(project: &Project, state: &Autonomous) -> anyhow::Result<Option<Watched>> {
-    let seen: Option<Watched> = project.document()?;
-    Ok(seen.filter(|seen| seen.is_of(state)))
 }
 
 /// What is wrong with a receipt, as far as files and git can tell.

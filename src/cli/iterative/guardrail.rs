@@ -52,10 +52,8 @@ pub fn run(at: &TaskCommand, options: &Guardrail) -> anyhow::Result<Outcome> {
                     names.join(", ")
                 )
             })?;
-            let fresh: Vec<_> = guardrails::parse(text)
-                .into_iter()
-                .filter(|lesson| !known.contains(lesson))
-                .collect();
+            let mut fresh = guardrails::parse(text);
+            fresh.retain(|lesson| !known.contains(lesson));
             new.extend(fresh.iter().map(guardrails::Guardrail::markdown));
             format!("Taken over from {from}: {}.", plural(fresh.len(), "guardrail"))
         } else {

@@ -152,7 +152,7 @@ fn begin_log(
     let mut begun = Plan::default();
     begun.put(&text_of(Part::Progress), &TaskText(HEAD.to_owned()));
     store.commit(&begun.changes, around)?;
-    let plan = text_of(if state.is_knowledge() { Part::Plan } else { Part::Tasks });
+    let plan = text_of(state.plan_part());
     let plan = plan.value.map(|text| text.0.clone());
     let mut book = Book::without_log(slug.clone(), &state, plan, at.command.now);
     rule(book.record(rebuilt(&["progress.md was lost".to_owned()])))?;

@@ -9,7 +9,7 @@ use crate::books::iterative::book::Book;
 use crate::books::iterative::lifecycle::Status;
 use crate::books::iterative::plan::status_line;
 use crate::books::iterative::progress::Log;
-use crate::books::iterative::{Part, Task, TaskText, Unit};
+use crate::books::iterative::{Task, TaskText, Unit};
 use crate::books::{clip, plural};
 use crate::cli::table::row;
 use crate::cli::{said_json, table};
@@ -104,7 +104,7 @@ fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(Book, Option<Strin
         Ok(Some(book)) => Ok((book, None)),
         Ok(None) => Err(missing()),
         Err(why) if state.is_known() => {
-            let part = if state.is_knowledge() { Part::Plan } else { Part::Tasks };
+            let part = state.plan_part();
             let plan = around.get_by::<TaskText>(&(slug.clone(), part)).map(|text| text.0.clone());
             let book = Book::with(slug.clone(), state.clone(), Log::default(), plan, now);
             Ok((book, Some(why.to_string())))

@@ -77,7 +77,7 @@ impl TaskCommand<'_> {
                     return Err(why);
                 }
             };
-            let plan = task.book.plan_part().doc(slug);
+            let plan = task.book.state.plan_part().doc(slug);
             if state.frozen(&plan).is_some() {
                 said.push_str(&format!(
                     "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {slug}` makes it anew.",

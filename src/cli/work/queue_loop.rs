@@ -9,7 +9,7 @@ use crate::books::queue::Queue;
 use crate::cli::loop_command::{Who, existing, headline};
 use crate::cli::{Project, said_json, said_with};
 use crate::loops::queue::{MAX_ITERATIONS, PHASES, QueueLoop, end_iteration, start, title};
-use crate::loops::{LoopKind, Say, render};
+use crate::loops::{Loop, LoopKind, Say, render};
 use crate::state::State;
 
 #[derive(clap::Args)]
@@ -85,10 +85,9 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let command = options.who.command(project);
     let load = |_: &_, state: &State| load(state);
     let change = |work: &dyn Fn(&mut QueueLoop, &State) -> anyhow::Result<String>| {
-        let (said, _) = command.change(load, |the_loop, state| {
+        command.change(load, |the_loop, state| {
             work(existing(the_loop, LoopKind::Queue, "loop")?, state)
-        })?;
-        Ok(Outcome::said(said))
+        })
     };
     match &options.what {
         What::Start { task, max_iterations, max_minutes, gate, reset } => {
@@ -97,15 +96,12 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 bail!("the task is empty");
             }
             let redact = project.redactor()?;
-            let (said, _) = command.change(load, |the_loop, state| {
+            command.change(load, |the_loop, state| {
                 if let Some(open) = the_loop.as_ref().filter(|_| *reset) {
                     command.ensure_own(open, state)?;
                 }
-                let open = the_loop.as_ref().filter(|_| !reset);
-                let open = open.map(|open| open as &dyn crate::loops::Loop);
-                command
-                    .ensure_none(open, LoopKind::Queue, "", state)
-                    .map_err(|why| offer_reset(why, open.is_some()))?;
+                let open = the_loop.as_ref().filter(|_| !reset).map(|open| open as &dyn Loop);
+                command.ensure_none(open, LoopKind::Queue, "", state)?;
                 let known = state.get::<Queue>().filter(|_| !reset);
                 let mut queue = known.cloned().unwrap_or_default();
                 start(&mut queue, &redact.text(task), command.session.clone(), command.now);
@@ -114,8 +110,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 queue.gates.clone_from(gate);
                 let the_loop = the_loop.insert(QueueLoop(queue));
                 Ok(command.started(the_loop))
-            })?;
-            Ok(Outcome::said(said))
+            })
         }
         What::Status => Ok(status(&read(project)?)),
         What::Phase { name } => change(&|the_loop, state| {
@@ -140,13 +135,6 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             change(&|the_loop, state| command.resume(the_loop, *max_iterations, state))
         }
         What::Cancel => change(&|the_loop, state| command.cancel(the_loop, state)),
-    }
-}
-
-fn offer_reset(why: anyhow::Error, is_open: bool) -> anyhow::Error {
-    match is_open {
-        true => anyhow::anyhow!("{why}, `--reset` starts anew"),
-        false => why,
     }
 }
 

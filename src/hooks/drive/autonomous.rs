@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Turn;
-use super::ownership::{Owner, resolve};
+use super::ownership::resolve;
 use crate::books::autonomous::Autonomous;
 use crate::books::live::Live;
 use crate::books::watched::Watched;
 use crate::loops::autonomous::phase::Phase;
-use crate::loops::autonomous::{Driven, watch, words};
+use crate::loops::autonomous::{Driven, words};
 use crate::loops::governor::Decision;
 use crate::loops::{Loop, LoopKind, Verdict};
 use crate::plan::Plan;
@@ -30,23 +30,9 @@ pub fn running<'s>(state: &'s State) -> Option<&'s Autonomous> {
     (!ended).then_some(found)
 }
 
-pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
     let found = running(turn.state)?;
     Some(resolve(LoopKind::Autonomous, "", found.session_id.as_ref(), turn.state))
-}
-
-/// The file stays as it is, but for its owner: what it says is judged by the Stop that comes to it.
-pub fn bind(plan: &mut Plan, live: &mut Live, turn: &Turn) {
-    let Some(found) = running(turn.state) else { return };
-    let own = Some(live.session_id.clone());
-    let known = seen(turn.state);
-    if found.session_id == own && known.is_some_and(|seen| seen.session_id == own) {
-        return;
-    }
-    let (mut found, mut seen) = (found.clone(), known.cloned().unwrap_or_else(|| watch(found)));
-    (found.session_id, seen.session_id) = (own.clone(), own);
-    plan.put(&turn.state.read::<Autonomous>(&()), &found);
-    plan.put(&turn.state.read::<Watched>(&()), &seen);
 }
 
 pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
@@ -117,7 +103,7 @@ pub fn approve_by_prompt(
     adopted: Option<LoopKind>,
 ) -> Option<Driven> {
     let found = running(turn.state)?;
-    let is_own = owner(turn).is_some_and(|owner| owner.is(&live.session_id));
+    let is_own = owner(turn) == Some(Some(live.session_id.as_str()));
     if !(is_own || adopted == Some(LoopKind::Autonomous)) || !approves(prompt) {
         return None;
     }

@@ -2,7 +2,7 @@
 //! be on another branch by now.
 
 use super::Turn;
-use super::ownership::{Owner, resolve};
+use super::ownership::resolve;
 use crate::books::branch::BranchState;
 use crate::books::live::Live;
 use crate::facts::git;
@@ -21,7 +21,7 @@ fn running<'a>(turn: &Turn<'a>) -> Option<(&'a BranchKey, &'a BranchState)> {
     state.running().map(|_| (key, state))
 }
 
-pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
     let (key, branch) = running(turn)?;
     let written = branch.running()?.session_id.as_ref();
     Some(resolve(LoopKind::Branch, key.as_str(), written, turn.state))
@@ -45,7 +45,7 @@ pub fn load(key: &BranchKey, branch: &BranchState, state: &State) -> Option<Driv
         elsewhere: None,
     };
     let written = driven.the_loop.session_id.clone();
-    if let Owner::Session(id) = resolve(LoopKind::Branch, key.as_str(), written.as_ref(), state) {
+    if let Some(id) = resolve(LoopKind::Branch, key.as_str(), written.as_ref(), state) {
         driven.bind(id);
     }
     Some(driven)

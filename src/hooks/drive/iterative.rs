@@ -1,7 +1,7 @@
 //! An iterative task. A session that drives one has noted its folder.
 
 use super::Turn;
-use super::ownership::{Owner, resolve};
+use super::ownership::resolve;
 use crate::books::iterative::book::{Book, BookProblem};
 use crate::books::iterative::{Part, Task, TaskText};
 use crate::books::live::Live;
@@ -71,7 +71,7 @@ pub fn try_open_book(
     let Some(task) = state.get_by::<Task>(slug).cloned() else { return Ok(None) };
     let text = |part| state.read::<TaskText>(&(slug.clone(), part));
     let progress = text(Part::Progress);
-    let plan = text(if task.is_knowledge() { Part::Plan } else { Part::Tasks });
+    let plan = text(task.plan_part());
     let plan = plan.value.map(|plan| plan.0.clone());
     match progress.value {
         None if progress.is_frozen() => Err(BookProblem::Log("is no text".to_owned())),
@@ -107,7 +107,7 @@ fn running<'a>(turn: &Turn<'a>) -> Option<&'a Book> {
     (!is_frozen(&book.slug, turn.state)).then_some(book)
 }
 
-pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
     let book = running(turn)?;
     let written = book.state.session_id.as_ref();
     Some(resolve(LoopKind::Iterative, book.slug.as_str(), written, turn.state))

@@ -14,30 +14,15 @@ use crate::store::iterative::all_tasks;
 
 use super::{autonomous, queue};
 
-/// Whose a loop is that runs and may be changed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Owner<'a> {
-    Nobody,
-    Session(&'a str),
-}
-
-impl Owner<'_> {
-    pub fn is(&self, session_id: &str) -> bool {
-        matches!(self, Self::Session(owner) if *owner == session_id)
-    }
-}
-
 /// Who drives a loop: whom its file names; else whom we remember, because a model that writes the
-/// file anew forgets whose it is.
+/// file anew forgets whose it is. `None`: nobody.
 pub fn resolve<'s>(
     kind: LoopKind,
     folder: &str,
     written: Option<&'s String>,
     state: &'s State,
-) -> Owner<'s> {
-    let written = written.map(String::as_str);
-    let owner = written.or_else(|| remembered(kind, folder, state));
-    owner.map_or(Owner::Nobody, Owner::Session)
+) -> Option<&'s str> {
+    written.map(String::as_str).or_else(|| remembered(kind, folder, state))
 }
 
 fn remembered<'s>(kind: LoopKind, folder: &str, state: &'s State) -> Option<&'s str> {
@@ -55,44 +40,44 @@ fn remembered<'s>(kind: LoopKind, folder: &str, state: &'s State) -> Option<&'s 
     live.map(|live| live.session_id.as_str())
 }
 
-/// A loop that a session drives: its kind, its folder, and what it is called.
-pub type DrivenLoop = (LoopKind, String, String);
+/// A loop: its kind, its folder, and what it is called.
+pub type LoopName = (LoopKind, String, String);
 
 /// The loops that a session drives, by their documents and by what it noted: there should be one at
 /// most. For commands.
-pub fn driven_by(session: &str, state: &State) -> Vec<DrivenLoop> {
-    let mut found = Vec::new();
+pub fn driven_by(session: &str, state: &State) -> Vec<LoopName> {
     // What is wrong with other loops' files is no business of the command.
     let state = &State::new(state.source());
-    let is_own = |kind, folder: &str, written: Option<&String>| {
-        resolve(kind, folder, written, state).is(session)
-    };
-    let kind = LoopKind::Queue;
-    if let Some(queue) = queue::running(state)
-        && is_own(kind, "", queue.session_id.as_ref())
-    {
-        found.push((kind, String::new(), title(queue)));
+    let mut loops = Vec::new();
+    if let Some(queue) = queue::running(state) {
+        let name = (LoopKind::Queue, String::new(), title(queue));
+        loops.push((name, queue.session_id.clone()));
     }
-    let kind = LoopKind::Autonomous;
-    if let Some(running) = autonomous::running(state)
-        && is_own(kind, "", running.session_id.as_ref())
-    {
-        found.push((kind, String::new(), words::title(running)));
+    if let Some(found) = autonomous::running(state) {
+        let name = (LoopKind::Autonomous, String::new(), words::title(found));
+        loops.push((name, found.session_id.clone()));
     }
-    let live = state.get_by::<Live>(session);
-    let mut add = |kind: LoopKind, folders: Vec<(String, Option<String>)>, word: &str| {
-        let noted = live.and_then(|live| kind.note(live)).map(str::to_owned);
-        let own = folders.iter().filter(|(folder, owner)| is_own(kind, folder, owner.as_ref()));
-        let mut names: Vec<String> = own.map(|(folder, _)| folder.clone()).collect();
-        names.extend(noted.filter(|noted| !names.contains(noted)));
-        found.extend(names.into_iter().map(|name| {
-            let title = format!("{word} {name}");
-            (kind, name, title)
-        }));
-    };
-    add(LoopKind::Branch, branch_loops(state), "loop of branch");
-    add(LoopKind::Iterative, open_tasks(state), "task");
-    found
+    loops.extend(branch_loops(state).into_iter().map(|(key, owner)| (of_branch(key), owner)));
+    loops.extend(open_tasks(state).into_iter().map(|(slug, owner)| (of_task(slug), owner)));
+    loops.retain(|((kind, folder, _), written)| {
+        resolve(*kind, folder, written.as_ref(), state) == Some(session)
+    });
+    let mut names: Vec<LoopName> = loops.into_iter().map(|(name, _)| name).collect();
+    if let Some(live) = state.get_by::<Live>(session) {
+        names.extend(live.loop_branch.clone().map(of_branch));
+        names.extend(live.loop_task.clone().map(of_task));
+    }
+    names
+}
+
+fn of_branch(key: String) -> LoopName {
+    let title = format!("loop of branch {key}");
+    (LoopKind::Branch, key, title)
+}
+
+fn of_task(slug: String) -> LoopName {
+    let title = format!("task {slug}");
+    (LoopKind::Iterative, slug, title)
 }
 
 /// The folders of branches whose loop runs, with the session that its file names.

@@ -1,7 +1,7 @@
 //! The loop of the work queue.
 
 use super::Turn;
-use super::ownership::{Owner, resolve};
+use super::ownership::resolve;
 use crate::books::queue::Queue;
 use crate::loops::queue::{QueueLoop, put};
 use crate::loops::{Loop, LoopKind};
@@ -12,7 +12,7 @@ pub fn running<'s>(state: &'s State) -> Option<&'s Queue> {
     state.read::<Queue>(&()).writable().filter(|queue| queue.is_running())
 }
 
-pub fn owner<'a>(turn: &Turn<'a>) -> Option<Owner<'a>> {
+pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
     let queue = running(turn.state)?;
     Some(resolve(LoopKind::Queue, "", queue.session_id.as_ref(), turn.state))
 }
@@ -24,7 +24,7 @@ pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
 /// The loop, with the owner that its file may have lost.
 pub fn load(queue: &Queue, state: &State) -> QueueLoop {
     let mut the_loop = QueueLoop(queue.clone());
-    if let Owner::Session(id) = resolve(LoopKind::Queue, "", queue.session_id.as_ref(), state) {
+    if let Some(id) = resolve(LoopKind::Queue, "", queue.session_id.as_ref(), state) {
         the_loop.bind(id);
     }
     the_loop

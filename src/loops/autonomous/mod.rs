@@ -7,7 +7,7 @@ pub mod words;
 
 use super::governor::Stop;
 use super::kind::new_limit;
-use super::{Ending, Loop, LoopKind, Say, Verdict, is_out_of_time, promise};
+use super::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, promise, time_limit};
 use crate::books::autonomous::{Autonomous, VERSION};
 use crate::books::clip;
 use crate::books::watched::Watched;
@@ -101,7 +101,7 @@ impl Driven {
         let most = self.state.max_phase_iterations;
         if phase == Phase::Ship {
             let why = format!("the limit of {most} iterations in phase {}", phase.name());
-            return Some(self.over(Verdict::Capped, why, now));
+            return Some(self.finish(Verdict::Capped, why, now));
         }
         let why = format!("{EXCUSED}: {most} iterations in the phase");
         self.state.add_error(why, time::spell(now));
@@ -113,11 +113,6 @@ impl Driven {
         complete(&mut self.state, phase, 0, now);
         self.watched = watch_again(&self.watched, &self.state);
         None
-    }
-
-    fn over(&mut self, verdict: Verdict, why: String, now: Time) -> Say {
-        end(&mut self.state, verdict, &why, now);
-        Say::End(verdict, why)
     }
 }
 
@@ -152,7 +147,8 @@ impl Loop for Driven {
     }
 
     fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
-        self.over(verdict, why.to_owned(), now);
+        self.state.ending = Ending::new(verdict, why, now);
+        self.state.last_updated = time::spell(now);
     }
 
     fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
@@ -185,6 +181,20 @@ impl Loop for Driven {
         }
     }
 
+    /// The file stays as it is, but for its owner: what it says is judged by the Stop that comes to it.
+    fn put_owner(&self, plan: &mut Plan, state: &State) {
+        let (read, memory) = (state.read::<Autonomous>(&()), state.read::<Watched>(&()));
+        let Some(mut found) = read.value.cloned() else { return };
+        let known = memory.value.filter(|seen| seen.is_of(&found));
+        let owner = &self.state.session_id;
+        if found.session_id != *owner || known.is_none_or(|seen| seen.session_id != *owner) {
+            let mut seen = known.cloned().unwrap_or_else(|| watch(&found));
+            (found.session_id, seen.session_id) = (owner.clone(), owner.clone());
+            plan.put(&read, &found);
+            plan.put(&memory, &seen);
+        }
+    }
+
     fn check(&mut self, stop: &Stop) -> Option<Say> {
         if Phase::named(&self.state.phase).is_none() {
             return Some(Say::Wait(format!("HookKeeper: {}", self.unknown_phase())));
@@ -199,22 +209,12 @@ impl Loop for Driven {
         if shipping && self.promises(stop) && self.missing().is_empty() {
             let why = format!("the promise {} was made", clip(&self.state.completion_promise, 200));
             self.state.phases_completed.push(Phase::Ship.name().into());
-            return Some(self.over(Verdict::Complete, why, stop.now));
+            return Some(self.finish(Verdict::Complete, why, stop.now));
         }
         let began = self.state.resumed_at.as_ref().unwrap_or(&self.state.started_at);
-        if is_out_of_time(began, self.state.max_minutes, stop.now) {
-            let minutes = self.state.max_minutes.unwrap_or(0);
-            return Some(self.over(
-                Verdict::Capped,
-                format!("the time limit of {minutes} minutes"),
-                stop.now,
-            ));
-        }
-        if self.state.global_iteration >= self.state.max_iterations {
-            let why = format!("the limit of {} iterations", self.state.max_iterations);
-            return Some(self.over(Verdict::Capped, why, stop.now));
-        }
-        None
+        let why = time_limit(began, self.state.max_minutes, stop.now)
+            .or_else(|| iteration_limit(self.state.global_iteration, self.state.max_iterations))?;
+        Some(self.finish(Verdict::Capped, why, stop.now))
     }
 
     fn turn(&mut self, stop: &Stop) -> Say {
@@ -369,9 +369,4 @@ pub fn set_artifact(state: &mut Autonomous, phase: Phase, artifact: String) {
         _ => return,
     };
     *field = Some(artifact);
-}
-
-pub fn end(state: &mut Autonomous, verdict: Verdict, why: &str, now: Time) {
-    state.ending = Ending::new(verdict, why, now);
-    state.last_updated = time::spell(now);
 }

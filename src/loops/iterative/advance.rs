@@ -76,7 +76,7 @@ pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String>
         (Some(Status::Done), _) => return refused("a unit that is done stays done"),
         _ => return refused("only the unit at work can be signalled"),
     };
-    entry.step = Some(Step { from, to, iteration: None, skipped: false });
+    entry.step = Some(Step::new(from, to, None));
     book.record(entry)
 }
 
@@ -98,10 +98,10 @@ fn another(book: &mut Book, mut entry: Entry, to: Status) -> Result<(), String> 
         .unit(&entry.subject)
         .map_or((0, 0), |unit| (unit.iterations_used, unit.max_iterations));
     entry.step = Some(if used < most {
-        Step { from, to, iteration: Some(used + 1), skipped: false }
+        Step::new(from, to, Some(used + 1))
     } else {
         entry.blockers = Some(used_up(used, most));
-        Step { from, to: Status::Timeout, iteration: None, skipped: false }
+        Step::new(from, Status::Timeout, None)
     });
     book.record(entry)
 }
@@ -159,12 +159,7 @@ fn start(book: &mut Book, id: &str) -> Result<(), String> {
     let n = used + 1;
     let mut entry = Entry::of_unit(id, n);
     entry.did = Some(if used == 0 { "Started." } else { "Taken up again." }.into());
-    entry.step = Some(Step {
-        from: Status::Pending,
-        to: Status::InProgress,
-        iteration: Some(n),
-        skipped: false,
-    });
+    entry.step = Some(Step::new(Status::Pending, Status::InProgress, Some(n)));
     book.record(entry)
 }
 
@@ -253,11 +248,6 @@ pub fn confirm_anew(book: &mut Book) -> Result<(), String> {
     let mut entry = Entry::of_unit(&id, book.state.current_iteration);
     entry.did =
         Some("Nobody has seen whether files were changed since it was said to be done.".into());
-    entry.step = Some(Step {
-        from: Status::Confirming,
-        to: Status::InProgress,
-        iteration: None,
-        skipped: false,
-    });
+    entry.step = Some(Step::new(Status::Confirming, Status::InProgress, None));
     book.record(entry)
 }

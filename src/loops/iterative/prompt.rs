@@ -85,7 +85,7 @@ fn about(book: &Book, id: &str, unit: &Unit) -> String {
     line("Output", &unit.output);
     line("Model", &unit.model);
     if unit.criteria.is_empty() {
-        let part = book.plan_part();
+        let part = book.state.plan_part();
         line("Criteria", &format!("see {}", book.file(part)));
     }
     out
