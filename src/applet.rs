@@ -1,7 +1,7 @@
 //! The table of names: argv\[0\] or argv\[1\] to what to run. The hook path is found here, before
 //! clap is built.
 
-use crate::event::Kind;
+use crate::core::event::Kind;
 
 #[derive(Debug, PartialEq)]
 pub enum Applet {

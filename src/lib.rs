@@ -1,47 +1,42 @@
-//! HookKeeper keeps the books for Claude Code hooks.
+//! HookKeeper keeps state for Claude Code hooks.
 //!
 //! ```text
-//! stdin ─► event ─► store reads ─► hooks::<name>::plan ─► store commits ─► reply ─► stdout, exit code
-//!          parse     snapshot        pure                  lock + rename     one JSON object
+//! stdin ─► event ─► lock ─► hooks::<event>::plan ─► store commits ─► reply ─► stdout, exit code
+//!          parse            reads through State       exchange         one JSON object
 //! ```
 //!
-//! [`run`] is the whole program behind a [`process::Process`]; `main.rs` only prints what it says.
+//! [`run`] is the whole program behind a [`Process`]; `main.rs` only prints what it says.
 //! ARCHITECTURE.md has the map.
 
 #![forbid(unsafe_code)]
 
-pub mod applet;
-pub mod books;
-pub mod cli;
-pub mod client;
-pub mod context;
-pub mod doctor;
-pub mod documents;
-pub mod error;
-pub mod event;
-pub mod execute;
-pub mod facts;
-mod graph;
+mod agents;
+mod applet;
+mod branch;
+mod cli;
+mod client;
+mod compaction;
+mod console;
+mod core;
+mod doctor;
+mod errors;
+mod execute;
+mod git;
+mod handoff;
 mod hook_path;
-pub mod hooks;
-pub mod id;
-pub mod json;
-pub mod loops;
-mod outcome;
-pub mod plan;
-pub mod process;
-pub mod reply;
-mod root;
-pub mod schema;
-pub mod state;
-pub mod store;
-pub mod time;
-mod trace;
-pub mod validate;
+mod hooks;
+mod loops;
+mod process;
+mod session;
+mod state;
+mod store;
+mod turn;
+mod validate;
+mod view;
 
 use applet::Applet;
-pub use outcome::Outcome;
-use process::Process;
+pub use core::outcome::Outcome;
+pub use process::Process;
 
 pub fn run(process: &Process) -> Outcome {
     match applet::find(process.args()) {
@@ -49,4 +44,19 @@ pub fn run(process: &Process) -> Outcome {
         Applet::ForeignHook => hook_path::ignore(),
         Applet::CommandLine => cli::run(process),
     }
+}
+
+/// What the tests in `tests/` look into. Rooms are private to the crate otherwise, so that the
+/// compiler sees what nobody uses.
+#[cfg(feature = "inside")]
+pub mod inside {
+    macro_rules! rooms {
+        ($($room:ident),*) => { $(pub mod $room { pub use crate::$room::*; })* };
+    }
+
+    rooms!(
+        agents, branch, client, console, core, doctor, errors, execute, git, loops, process,
+        session
+    );
+    rooms!(state, turn, validate);
 }

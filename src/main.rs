@@ -7,7 +7,7 @@
 
 use std::io::Write;
 
-use hookkeeper::process::Process;
+use hookkeeper::Process;
 
 /// Called by the C runtime.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

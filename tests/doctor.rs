@@ -16,10 +16,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hookkeeper::doctor::facts::Facts;
-use hookkeeper::doctor::finding::Level;
-use hookkeeper::doctor::table::CHECKS;
-use hookkeeper::doctor::{Checked, examine};
+use hookkeeper::inside::doctor::Checked;
+use hookkeeper::inside::doctor::examine;
+use hookkeeper::inside::doctor::facts::Facts;
+use hookkeeper::inside::doctor::finding::Level;
+use hookkeeper::inside::doctor::table::CHECKS;
 use serde_json::{Value, json};
 use support::Scratch;
 

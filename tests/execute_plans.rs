@@ -342,7 +342,7 @@ fn the_examples_of_the_format_load_and_stay() {
     let example: Value =
         serde_json::from_str(include_str!("seeds/003/execute-state.json")).unwrap();
     let state = serde_json::to_value(
-        hookkeeper::execute::document::parse(example.to_string().as_bytes()).unwrap(),
+        hookkeeper::inside::execute::document::parse(example.to_string().as_bytes()).unwrap(),
     )
     .unwrap();
     assert_eq!(state, example);

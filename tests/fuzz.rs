@@ -17,24 +17,38 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dice::Dice;
-use hookkeeper::books::agent_book::AgentBook;
-use hookkeeper::books::autonomous::Autonomous;
-use hookkeeper::books::branch::BranchState;
-use hookkeeper::books::errors::Errors;
-use hookkeeper::books::iterative::book::Book;
-use hookkeeper::books::iterative::{Task, brief, guardrails, plan, progress};
-use hookkeeper::books::live::Live;
-use hookkeeper::books::metrics::Metrics;
-use hookkeeper::books::queue::Queue;
-use hookkeeper::books::settings::Settings;
-use hookkeeper::client::settings::edit;
-use hookkeeper::event::{self, Parsed};
-use hookkeeper::facts::secrets::Redactor;
-use hookkeeper::facts::{classify, command, findings, hook_runs, retry, todos, transcript};
-use hookkeeper::id::TaskSlug;
-use hookkeeper::json::Object;
-use hookkeeper::loops::{autonomous, queue as queue_loop, render};
-use hookkeeper::{execute, time};
+use hookkeeper::inside::agents::findings;
+use hookkeeper::inside::branch::agent_book::AgentBook;
+use hookkeeper::inside::branch::document::BranchState;
+use hookkeeper::inside::client::hook_runs;
+use hookkeeper::inside::client::settings::edit;
+use hookkeeper::inside::client::todos;
+use hookkeeper::inside::client::transcript;
+use hookkeeper::inside::core::command_line as command;
+use hookkeeper::inside::core::event;
+use hookkeeper::inside::core::event::Parsed;
+use hookkeeper::inside::core::id::TaskSlug;
+use hookkeeper::inside::core::json::Object;
+use hookkeeper::inside::core::redaction::Redactor;
+use hookkeeper::inside::core::settings::Settings;
+use hookkeeper::inside::core::time;
+use hookkeeper::inside::errors::classify;
+use hookkeeper::inside::errors::document::Errors;
+use hookkeeper::inside::errors::retry;
+use hookkeeper::inside::execute;
+use hookkeeper::inside::loops::autonomous::document::Autonomous;
+use hookkeeper::inside::loops::autonomous::rules as autonomous;
+use hookkeeper::inside::loops::iterative::document::Task;
+use hookkeeper::inside::loops::iterative::document::book::Book;
+use hookkeeper::inside::loops::iterative::document::brief;
+use hookkeeper::inside::loops::iterative::document::guardrails;
+use hookkeeper::inside::loops::iterative::document::plan;
+use hookkeeper::inside::loops::iterative::document::progress;
+use hookkeeper::inside::loops::queue::document::Queue;
+use hookkeeper::inside::loops::queue::render;
+use hookkeeper::inside::loops::queue::rules as queue_loop;
+use hookkeeper::inside::session::live::Live;
+use hookkeeper::inside::session::metrics::Metrics;
 
 /// What the recorded files are full of, and what parsers look for.
 const WORDS: [&str; 24] = [
@@ -166,8 +180,12 @@ fn payloads() {
                 let _ = (event.background_tasks(), event.tool_response().word("x"));
                 let input = event.tool_input();
                 let redact = Redactor::new(&[]);
-                let _ =
-                    hookkeeper::facts::target::of(&event.tool_name(), &input, "/home/dev", &redact);
+                let _ = hookkeeper::inside::errors::target::of(
+                    &event.tool_name(),
+                    &input,
+                    "/home/dev",
+                    &redact,
+                );
             }
         },
     );

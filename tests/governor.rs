@@ -15,18 +15,23 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use dice::Dice;
-use hookkeeper::books::autonomous::{Autonomous, Receipt};
-use hookkeeper::books::branch::BranchLoop;
-use hookkeeper::books::queue::{Item, Queue};
-use hookkeeper::hooks::drive;
-use hookkeeper::id::BranchKey;
-use hookkeeper::loops::Loop;
-use hookkeeper::loops::autonomous;
-use hookkeeper::loops::autonomous::phase::{Phase, Proof};
-use hookkeeper::loops::branch::Driven;
-use hookkeeper::loops::governor::{Decision, Stop, decide};
-use hookkeeper::loops::queue::{QueueLoop, start};
-use hookkeeper::time;
+use hookkeeper::inside::branch::document::BranchLoop;
+use hookkeeper::inside::core::id::BranchKey;
+use hookkeeper::inside::core::time;
+use hookkeeper::inside::loops::Loop;
+use hookkeeper::inside::loops::autonomous::document::Autonomous;
+use hookkeeper::inside::loops::autonomous::document::Receipt;
+use hookkeeper::inside::loops::autonomous::rules as autonomous;
+use hookkeeper::inside::loops::autonomous::rules::phase::Phase;
+use hookkeeper::inside::loops::autonomous::rules::phase::Proof;
+use hookkeeper::inside::loops::branch::rules::Driven;
+use hookkeeper::inside::loops::governor::Decision;
+use hookkeeper::inside::loops::governor::Stop;
+use hookkeeper::inside::loops::governor::decide;
+use hookkeeper::inside::loops::queue::document::Item;
+use hookkeeper::inside::loops::queue::document::Queue;
+use hookkeeper::inside::loops::queue::rules::QueueLoop;
+use hookkeeper::inside::loops::queue::rules::start;
 
 struct Stand {
     iteration: u64,
@@ -243,7 +248,9 @@ fn an_autonomous_loop_keeps_the_rules() {
                 driven.settle();
                 driven.watched = driven.seen();
             }
-            if drive::autonomous::is_awaiting(&driven.state) && dice.roll(4) == 0 {
+            if hookkeeper::inside::loops::autonomous::drive::is_awaiting(&driven.state)
+                && dice.roll(4) == 0
+            {
                 // A person approves.
                 gated.set(false);
                 driven.watched = driven.seen();

@@ -11,23 +11,34 @@
 mod dice;
 
 use dice::Dice;
-use hookkeeper::books::iterative::book::Book;
-use hookkeeper::books::iterative::brief::{self, Brief};
-use hookkeeper::books::iterative::differences::differences;
-use hookkeeper::books::iterative::lifecycle::Status;
-use hookkeeper::books::iterative::plan;
-use hookkeeper::books::iterative::progress::{CREATED, Entry, HEAD, Log};
-use hookkeeper::books::iterative::rebuild::{Sources, rebuild};
-use hookkeeper::books::iterative::{Task, Unit};
-use hookkeeper::id::TaskSlug;
-use hookkeeper::loops::Loop;
-use hookkeeper::loops::governor::{Decision, Stop, decide};
-use hookkeeper::loops::iterative::Driven;
-use hookkeeper::loops::iterative::advance::{self, go_on};
-use hookkeeper::loops::iterative::signal::Said;
-use hookkeeper::plan::{Change, Plan};
-use hookkeeper::state::{NoFiles, State};
-use hookkeeper::time;
+use hookkeeper::inside::core::id::TaskSlug;
+use hookkeeper::inside::core::time;
+use hookkeeper::inside::loops::Loop;
+use hookkeeper::inside::loops::governor::Decision;
+use hookkeeper::inside::loops::governor::Stop;
+use hookkeeper::inside::loops::governor::decide;
+use hookkeeper::inside::loops::iterative::document::Task;
+use hookkeeper::inside::loops::iterative::document::Unit;
+use hookkeeper::inside::loops::iterative::document::book::Book;
+use hookkeeper::inside::loops::iterative::document::brief;
+use hookkeeper::inside::loops::iterative::document::brief::Brief;
+use hookkeeper::inside::loops::iterative::document::differences::differences;
+use hookkeeper::inside::loops::iterative::document::lifecycle::Status;
+use hookkeeper::inside::loops::iterative::document::plan;
+use hookkeeper::inside::loops::iterative::document::progress::CREATED;
+use hookkeeper::inside::loops::iterative::document::progress::Entry;
+use hookkeeper::inside::loops::iterative::document::progress::HEAD;
+use hookkeeper::inside::loops::iterative::document::progress::Log;
+use hookkeeper::inside::loops::iterative::document::rebuild::Sources;
+use hookkeeper::inside::loops::iterative::document::rebuild::rebuild;
+use hookkeeper::inside::loops::iterative::rules::Driven;
+use hookkeeper::inside::loops::iterative::rules::advance;
+use hookkeeper::inside::loops::iterative::rules::advance::go_on;
+use hookkeeper::inside::loops::iterative::rules::signal::Said;
+use hookkeeper::inside::state::NoFiles;
+use hookkeeper::inside::state::State;
+use hookkeeper::inside::state::plan::Change;
+use hookkeeper::inside::state::plan::Plan;
 
 /// The files of a task, as the store would hold them.
 struct Files {

@@ -422,7 +422,7 @@ fn an_upgrade_can_be_taken_back_too() {
     let text = fs::read_to_string(&record).unwrap();
     let old = older.replace("\"timeout\": 10", "\"timeout\": 9000");
     fs::write(&file, &old).unwrap();
-    let digest = |text: &str| hookkeeper::id::sha256_hex(text.as_bytes());
+    let digest = |text: &str| hookkeeper::inside::core::id::sha256_hex(text.as_bytes());
     fs::write(&record, text.replace(&digest(&older), &digest(&old))).unwrap();
     succeeds(&scratch.run(&["install"], b""));
     succeeds(&scratch.run(&["uninstall"], b""));

@@ -12,7 +12,7 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use hookkeeper::schema;
+use hookkeeper::inside::validate::schema;
 use serde_json::{Value, json};
 use support::books::{project, validate, write};
 use support::{Scratch, tree};

@@ -2,10 +2,21 @@
 
 use clap::Subcommand;
 
-use super::{
-    agents, autonomous, backup, branch, doctor, errors, install, iterative, record, replay, reset,
-    schema, sessions, shell, status, statusline, uninstall, validate, work,
-};
+use crate::agents::commands as agents;
+use crate::branch::commands as branch;
+use crate::cli::{record, replay, reset, shell};
+use crate::client::commands::{install, uninstall};
+use crate::compaction::commands as backup;
+use crate::doctor::commands as doctor;
+use crate::errors::commands as errors;
+use crate::loops::autonomous::commands as autonomous;
+use crate::loops::iterative::commands as iterative;
+use crate::loops::queue::commands as work;
+use crate::session::commands as sessions;
+use crate::validate::commands as validate;
+use crate::validate::commands::schema;
+use crate::view as status;
+use crate::view::statusline;
 
 #[derive(Subcommand)]
 pub enum Command {

@@ -3,34 +3,11 @@
 //! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
 //! [`Outcome`].
 
-mod agents;
-mod autonomous;
-mod backup;
-mod branch;
-mod checkout;
-mod command;
-mod diff;
-mod doctor;
-mod errors;
-mod install;
-mod iterative;
-pub(crate) mod loop_command;
-pub(crate) mod project;
-mod purge;
-mod record;
-mod replay;
-mod reset;
-mod schema;
-mod self_test;
-mod sessions;
-mod settings;
-mod shell;
-mod status;
-mod statusline;
-pub(crate) mod table;
-mod uninstall;
-mod validate;
-mod work;
+pub mod command;
+pub mod record;
+pub mod replay;
+pub mod reset;
+pub mod shell;
 
 use std::path::PathBuf;
 
@@ -38,10 +15,24 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use command::Command;
-pub(crate) use project::{Project, one_of, read_document, said_json, said_with};
 
-use crate::Outcome;
+use crate::agents::commands as agents;
+use crate::branch::commands as branch;
+use crate::client::commands::{install, uninstall};
+use crate::compaction::commands as backup;
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::doctor::commands as doctor;
+use crate::errors::commands as errors;
+use crate::loops::autonomous::commands as autonomous;
+use crate::loops::iterative::commands as iterative;
+use crate::loops::queue::commands as work;
 use crate::process::Process;
+use crate::session::commands as sessions;
+use crate::validate::commands as validate;
+use crate::validate::commands::schema;
+use crate::view as status;
+use crate::view::statusline;
 
 /// Keeps the books for Claude Code hooks.
 #[derive(Parser)]

@@ -1,13 +1,13 @@
-//! `hookkeeper record`: keep the payloads that come, for [`super::replay`].
+//! `hookkeeper record`: keep the payloads that come, for [`crate::cli::replay`].
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::Project;
-use super::settings::decode;
-use crate::Outcome;
+use crate::client::commands::settings::decode;
 use crate::client::settings::edit;
-use crate::json::Object;
+use crate::console::project::Project;
+use crate::core::json::Object;
+use crate::core::outcome::Outcome;
 use crate::state::Source;
 use crate::store::home::SETTINGS;
 use crate::store::recorded::{FOLDER, ROOM};

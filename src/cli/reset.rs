@@ -1,11 +1,11 @@
 //! `hookkeeper reset`: clears a part of the books. What was there is set aside, not deleted.
 
-use super::Project;
-use crate::Outcome;
-use crate::books::live::{Earlier, Live};
-use crate::hooks::session_record;
-use crate::plan::Plan;
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::session::live::{Earlier, Live};
+use crate::session::record;
 use crate::state::State;
+use crate::state::plan::Plan;
 use crate::store::{Store, home, set_aside};
 
 #[derive(clap::Args)]
@@ -80,7 +80,7 @@ fn change_lives(store: &Store, change: fn(&mut Live)) -> anyhow::Result<()> {
         change(live);
         plan.put(&state.read::<Live>(&live.session_id), live);
     }
-    session_record::put_copies(&mut plan, lives.iter(), &state);
+    record::put_copies(&mut plan, lives.iter(), &state);
     Ok(store.commit(&plan.changes, &state)?)
 }
 

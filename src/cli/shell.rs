@@ -3,8 +3,8 @@
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
-use super::Arguments;
-use crate::Outcome;
+use crate::cli::Arguments;
+use crate::core::outcome::Outcome;
 
 #[derive(clap::Args)]
 pub struct Completions {

@@ -1,8 +1,8 @@
 //! HK018 and HK019: what our own log says about the hooks that ran here.
 
-use super::facts::Facts;
-use super::finding::{Finding, or_ok};
-use crate::books::{clip, plural};
+use crate::core::text::{clip, plural};
+use crate::doctor::facts::Facts;
+use crate::doctor::finding::{Finding, or_ok};
 use crate::store::log::{Past, parse_newest};
 
 /// How many of the newest lines are looked at.

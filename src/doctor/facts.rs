@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::settings::{ExaminedSettings, HookEntry};
-use crate::books::wiring::WiredFile;
 use crate::client::settings::scope::Scope;
-use crate::root;
-use crate::store::survey::Survey;
+use crate::client::wiring::WiredFile;
+use crate::doctor::settings::{ExaminedSettings, HookEntry};
+use crate::doctor::survey::Survey;
+use crate::turn::root;
 use crate::validate::Report;
 
 #[derive(Default)]

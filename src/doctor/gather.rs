@@ -4,19 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::facts::{ClientVersion, Facts, Program, Transcripts, VersionAnswer};
-use super::program::{Requirement, SearchRoots, requirements};
-use super::settings::{self, ExaminedSettings, SettingsContent};
-use crate::books::wiring::WiredFile;
+use crate::client::hook_runs;
 use crate::client::settings::scope::Scope;
-use crate::facts::{client, disk, files, hook_runs};
+use crate::client::wiring::WiredFile;
+use crate::doctor::facts::{ClientVersion, Facts, Program, Transcripts, VersionAnswer};
+use crate::doctor::program::{Requirement, SearchRoots, requirements};
+use crate::doctor::settings::{self, ExaminedSettings, SettingsContent};
+use crate::doctor::survey;
+use crate::git::command::Git;
 use crate::process::child::{self, Input, Run};
-use crate::process::git::Git;
-use crate::process::{Process, is_program};
-use crate::root;
+use crate::process::{Process, client, disk, files, is_program};
 use crate::store::settings_file::SettingsPaths;
-use crate::store::survey;
 use crate::store::view::View;
+use crate::turn::root;
 use crate::validate;
 
 /// Nobody's settings are larger.

@@ -1,13 +1,13 @@
 //! HK006 and HK007: what is often wrong with a handler, ours or another tool's. Other tools' are
 //! only reported; nobody but their owner changes them.
 
-use super::facts::Facts;
-use super::finding::{Finding, Fix, or_ok};
-use super::settings::{ExaminedSettings, HookEntry};
-use super::wiring::install_hint;
-use crate::books::{clip, plural};
 use crate::client::settings::handler::{LONGEST_TIMEOUT, is_valid_timeout};
-use crate::event::Kind;
+use crate::core::event::Kind;
+use crate::core::text::{clip, plural};
+use crate::doctor::facts::Facts;
+use crate::doctor::finding::{Finding, Fix, or_ok};
+use crate::doctor::settings::{ExaminedSettings, HookEntry};
+use crate::doctor::wiring::install_hint;
 
 pub fn timeouts(facts: &Facts) -> Vec<Finding> {
     let problems = facts.hooks().filter_map(|(file, hook)| check_timeout(file, hook));

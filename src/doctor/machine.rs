@@ -1,8 +1,8 @@
 //! HK020 to HK023: what is around the books: disk, file system, client, transcripts.
 
-use super::facts::{ClientVersion, Facts};
-use super::finding::Finding;
-use crate::books::{clip, plural};
+use crate::core::text::{clip, plural};
+use crate::doctor::facts::{ClientVersion, Facts};
+use crate::doctor::finding::Finding;
 
 const MEGABYTE: u64 = 1_000_000;
 /// Replacing a document needs room for a second copy of it.

@@ -6,22 +6,24 @@
 //!
 //! To add a check: a function in the file of its group, a row in [`table`], a row in the document.
 
-mod effect;
+pub mod commands;
+pub mod effect;
 pub mod facts;
 pub mod finding;
 pub mod gather;
-mod handlers;
-mod machine;
+pub mod handlers;
+pub mod machine;
 pub mod print;
 pub mod program;
 pub mod repair;
 pub mod settings;
-mod state;
-mod switches;
+pub mod state;
+pub mod survey;
+pub mod switches;
 pub mod table;
 pub mod timings;
-mod twice;
-mod wiring;
+pub mod twice;
+pub mod wiring;
 
 use facts::Facts;
 use finding::Finding;

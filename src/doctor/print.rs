@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::Checked;
-use super::finding::Level;
-use crate::books::plural;
+use crate::core::text::plural;
+use crate::doctor::Checked;
+use crate::doctor::finding::Level;
 
 const RED: &str = "\x1b[31m";
 const YELLOW: &str = "\x1b[33m";

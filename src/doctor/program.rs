@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::settings::HookEntry;
+use crate::doctor::settings::HookEntry;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Requirement {

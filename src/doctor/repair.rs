@@ -1,7 +1,7 @@
 //! What `doctor --fix` makes of the findings. What a fix does is the command's to know.
 
-use super::Checked;
-use super::finding::{Finding, Fix, Level};
+use crate::doctor::Checked;
+use crate::doctor::finding::{Finding, Fix, Level};
 
 /// Applies each fix once and examines everything again: what was mended is what the second look
 /// says.

@@ -1,9 +1,9 @@
 //! HK010 to HK017: the books themselves.
 
-use super::facts::Facts;
-use super::finding::{Finding, Fix, or_ok};
-use crate::books::{clip, plural};
-use crate::store::survey::{LockFile, Place};
+use crate::core::text::{clip, plural};
+use crate::doctor::facts::Facts;
+use crate::doctor::finding::{Finding, Fix, or_ok};
+use crate::doctor::survey::{LockFile, Place};
 use crate::validate::SETTINGS;
 
 pub fn place(facts: &Facts) -> Vec<Finding> {

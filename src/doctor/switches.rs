@@ -1,9 +1,9 @@
 //! HK005, HK008 and HK009: settings files as such, what switches hooks off, and our own options.
 
-use super::facts::Facts;
-use super::finding::{Finding, or_ok};
-use super::settings::SettingsContent;
-use crate::books::clip;
+use crate::core::text::clip;
+use crate::doctor::facts::Facts;
+use crate::doctor::finding::{Finding, or_ok};
+use crate::doctor::settings::SettingsContent;
 
 pub fn files(facts: &Facts) -> Vec<Finding> {
     let mut problems = Vec::new();

@@ -1,10 +1,10 @@
 //! HK004: identical handlers run once, whatever files they are in. Different ones, and a plugin's,
 //! run each, and then every event is counted twice.
 
-use super::facts::Facts;
-use super::finding::{Finding, or_ok};
-use crate::books::clip;
-use crate::event::Kind;
+use crate::core::event::Kind;
+use crate::core::text::clip;
+use crate::doctor::facts::Facts;
+use crate::doctor::finding::{Finding, or_ok};
 
 pub fn twice(facts: &Facts) -> Vec<Finding> {
     let mut problems = Vec::new();

@@ -1,11 +1,11 @@
 //! HK001 to HK003: whether Claude Code calls us, for every event, and with a program that is there.
 
-use super::facts::{Facts, Program, VersionAnswer};
-use super::finding::{Finding, Fix, or_ok};
-use super::settings::{ExaminedSettings, HookEntry, SettingsContent};
-use crate::books::{clip, plural};
 use crate::client::settings::matcher;
-use crate::event::Kind;
+use crate::core::event::Kind;
+use crate::core::text::{clip, plural};
+use crate::doctor::facts::{Facts, Program, VersionAnswer};
+use crate::doctor::finding::{Finding, Fix, or_ok};
+use crate::doctor::settings::{ExaminedSettings, HookEntry, SettingsContent};
 
 pub fn binary(facts: &Facts) -> Vec<Finding> {
     let problems = facts.programs.iter().filter_map(|program| check_program(facts, program));

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::MergedTask;
-use super::document::Execution;
+use crate::execute::MergedTask;
+use crate::execute::document::Execution;
 
 /// A commit on the base branch, as [`LOG_FORMAT`] prints it.
 #[derive(Debug, PartialEq)]
@@ -71,7 +71,7 @@ pub fn merged_tasks(state: &Execution, log: &str) -> Vec<MergedTask> {
 
 impl LoggedCommit<'_> {
     fn merged(&self, id: &str) -> MergedTask {
-        let at = crate::time::from_seconds(self.at);
+        let at = crate::core::time::from_seconds(self.at);
         MergedTask { id: id.to_owned(), commit: self.commit.to_owned(), at }
     }
 }

@@ -1,7 +1,7 @@
 //! Counts that a file has wrong. They are computed before every write, so this is only for people.
 
-use super::Correction;
-use super::document::{Execution, ExecutionMetrics, Layer};
+use crate::execute::Correction;
+use crate::execute::document::{Execution, ExecutionMetrics, Layer};
 
 /// The counts that `before` has wrong, by its own tasks, with what they are now.
 pub fn stale_counts(before: &Execution, after: &Execution, now: &str) -> Option<Correction> {

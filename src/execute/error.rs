@@ -40,8 +40,8 @@ impl<T: Into<String>> From<T> for Error {
     }
 }
 
-impl From<crate::error::Error> for Error {
-    fn from(error: crate::error::Error) -> Self {
+impl From<crate::core::error::Error> for Error {
+    fn from(error: crate::core::error::Error) -> Self {
         Self(error.to_string())
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::layer_order;
-use super::plan::{PlannedTask, TaskPlan};
-use crate::graph::find_cycle;
+use crate::core::graph::find_cycle;
+use crate::execute::document::layer_order;
+use crate::execute::plan::{PlannedTask, TaskPlan};
 
 /// What is wrong with a plan, one sentence for each thing; empty if it can be carried out.
 pub fn find_problems(plan: &TaskPlan) -> Vec<String> {
@@ -60,7 +60,7 @@ pub fn validate_task_id(id: &str) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!(
             "`{}` is no id for a task: letters, digits and -_. only, at most 64, beginning with a letter or digit",
-            crate::books::clip(id, 80)
+            crate::core::text::clip(id, 80)
         )),
     }
 }

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::document::{self, Execution, ExecutionStatus, FILE};
-use super::{Result, TasksFolder};
-use crate::books::executions::Known;
-use crate::facts::{files, git};
-use crate::process::Process;
+use crate::execute::document::{self, Execution, ExecutionStatus, FILE};
+use crate::execute::registry::Known;
+use crate::execute::{Result, TasksFolder};
+use crate::git::refs;
+use crate::process::{Process, files};
 use crate::store::view::View;
 
 /// The executions that the state of a project knows.
@@ -19,7 +19,7 @@ pub fn known_executions(process: &Process, root: &Path) -> Vec<Known> {
 
 /// A task's worktree has copies of what is tracked; whoever is in one means the original.
 pub fn refuse_worktree_copy(process: &Process, path: &Path) -> Result<()> {
-    let Some(main) = git::main_checkout(path) else { return Ok(()) };
+    let Some(main) = refs::main_checkout(path) else { return Ok(()) };
     let Some(top) = path.ancestors().find(|dir| dir.join(".git").exists()) else { return Ok(()) };
     let original = main.join(path.strip_prefix(top).unwrap_or(path));
     let roots = original.ancestors().take_while(|dir| dir.starts_with(&main));

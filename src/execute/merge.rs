@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use super::document::{Claim, ClaimedStep, Execution, ExecutionStatus, QueueStatus, TaskStatus};
-use super::merge_commit::{self, MergeMessage, PreparedMerge};
-use super::transitions::{self, FailedAttempt};
-use super::{
+use crate::execute::document::{
+    Claim, ClaimedStep, Execution, ExecutionStatus, QueueStatus, TaskStatus,
+};
+use crate::execute::merge_commit::{self, MergeMessage, PreparedMerge};
+use crate::execute::transitions::{self, FailedAttempt};
+use crate::execute::{
     Error, LockedRepository, Repository, Result, TasksFolder, recover, task_branch, worktree_status,
 };
 

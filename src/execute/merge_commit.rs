@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::reconcile::{TASK_BASE_TRAILER, TASK_ID_TRAILER};
-use super::{LockedRepository, Repository, Result, partial_checkout};
+use crate::execute::reconcile::{TASK_BASE_TRAILER, TASK_ID_TRAILER};
+use crate::execute::{LockedRepository, Repository, Result, partial_checkout};
 
 pub enum PreparedMerge {
     Commit(String),
@@ -44,7 +44,7 @@ pub fn prepare(
             refuse!("git merge-tree: {why} (git 2.38 or newer is needed)");
         }
     }
-    let name = message.name.map(|name| format!(": {}", crate::books::clip(name, 60)));
+    let name = message.name.map(|name| format!(": {}", crate::core::text::clip(name, 60)));
     let subject = format!("Merge task {}{}", message.id, name.unwrap_or_default());
     let begun =
         message.begun.map(|commit| format!("\n{TASK_BASE_TRAILER}: {commit}")).unwrap_or_default();

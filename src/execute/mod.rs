@@ -3,36 +3,37 @@
 //! line; nothing else here knows it.
 
 #[macro_use]
-mod error;
-
-mod base_log;
-pub(crate) mod commands;
-mod counts;
+pub mod error;
+pub mod base_log;
+pub mod commands;
+pub mod counts;
 pub mod document;
 pub mod graph;
-mod locate;
-mod merge;
-mod merge_commit;
-mod partial_checkout;
+pub mod locate;
+pub mod merge;
+pub mod merge_commit;
+pub mod partial_checkout;
 pub mod plan;
-mod plan_files;
-mod plan_sync;
-mod preconditions;
-mod rebuild;
-mod reconcile;
-mod recover;
-mod repository;
-mod reset;
-mod resume;
-mod schedule;
-mod setup;
+pub mod plan_files;
+pub mod plan_sync;
+pub mod preconditions;
+pub mod rebuild;
+pub mod reconcile;
+pub mod recover;
+pub mod registry;
+pub mod repository;
+pub mod reset;
+pub mod resume;
+pub mod schedule;
+pub mod setup;
 pub mod task_file;
-mod tasks_folder;
-mod transitions;
-mod verification;
-mod worktree;
-mod worktree_status;
-mod xml;
+pub mod tasks_folder;
+pub mod transitions;
+pub mod unfinished;
+pub mod verification;
+pub mod worktree;
+pub mod worktree_status;
+pub mod xml;
 
 use error::{Error, Result};
 use reconcile::{Correction, GitFacts, MergedTask, task_branch};

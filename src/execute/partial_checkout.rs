@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{Error, LockedRepository, Repository, Result};
-use crate::facts::files;
+use crate::execute::{Error, LockedRepository, Repository, Result};
+use crate::process::files;
 
 /// What was done about a checkout that git may have been killed in.
 pub enum CheckoutOutcome {

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::document::layer_order;
-use super::task_file::TaskFile;
+use crate::execute::document::layer_order;
+use crate::execute::task_file::TaskFile;
 
 #[derive(Debug, Default, PartialEq)]
 pub struct TaskPlan {
@@ -14,7 +14,7 @@ pub struct TaskPlan {
     /// As the files name them, in the order in which they run.
     pub layers: Vec<String>,
     /// The task that was looked up last.
-    pub(super) last_found: usize,
+    pub last_found: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -213,7 +213,7 @@ fn parse_task(key: Option<&str>, entry: &Value) -> Result<PlannedTask, String> {
     let needs = ["dependencies", "depends_on", "needs"].map(|name| parse_ids(fields.get(name)));
     Ok(PlannedTask {
         id: id.ok_or_else(|| {
-            format!("a task has no id: {}", crate::books::clip(&entry.to_string(), 80))
+            format!("a task has no id: {}", crate::core::text::clip(&entry.to_string(), 80))
         })?,
         layer: text(fields.get("layer")),
         name: text(fields.get("name")),

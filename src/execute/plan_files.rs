@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::document::TaskRecord;
-use super::plan::{self, TaskPlan};
-use super::task_file::{TaskFile, parse_task_file};
-use super::{Error, Result, graph};
-use crate::books::clip;
-use crate::facts::files;
+use crate::core::text::clip;
+use crate::execute::document::TaskRecord;
+use crate::execute::plan::{self, TaskPlan};
+use crate::execute::task_file::{TaskFile, parse_task_file};
+use crate::execute::{Error, Result, graph};
+use crate::process::files;
 
 /// The plan in a folder, if it can be carried out.
 pub fn load_plan(tasks: &Path) -> Result<TaskPlan> {

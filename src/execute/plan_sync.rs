@@ -1,9 +1,9 @@
 //! The plan and the state: which tasks there are, in which layer, and what each needs is the plan's to
 //! say.
 
-use super::document::{Execution, TaskRecord};
-use super::plan::{PlannedTask, TaskPlan};
-use super::{Correction, GitFacts};
+use crate::execute::document::{Execution, TaskRecord};
+use crate::execute::plan::{PlannedTask, TaskPlan};
+use crate::execute::{Correction, GitFacts};
 
 /// A task of the plan, with nothing done yet.
 pub fn new_task(planned: &PlannedTask) -> TaskRecord {

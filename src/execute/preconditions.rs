@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::document::FILE;
-use super::{Repository, Result, ensure_started};
-use crate::process::git::Git;
+use crate::execute::document::FILE;
+use crate::execute::{Repository, Result, ensure_started};
+use crate::git::command::Git;
 
 /// What git leaves while one of these is under way.
 const OPERATIONS: [(&str, &str, &str); 6] = [

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::counts::stale_counts;
-use super::document::{self, Execution, FILE, TaskRecord, VERSION};
-use super::plan::TaskPlan;
-use super::{
+use crate::core::text::{Extra, clip, plural};
+use crate::execute::counts::stale_counts;
+use crate::execute::document::{self, Execution, FILE, TaskRecord, VERSION};
+use crate::execute::plan::TaskPlan;
+use crate::execute::{
     Correction, Error, GitFacts, Repository, Result, TasksFolder, locate, plan_files, plan_sync,
     reconcile, setup, worktree,
 };
-use crate::books::{Extra, clip, plural};
 
 /// So often a state is read again that others change meanwhile.
 const TRIES: usize = 20;
@@ -160,7 +160,7 @@ fn restore_from_plan(
         state.worktree_dir = dir;
     }
     state.max_parallel = old.get("max_parallel").and_then(Value::as_u64).or(state.max_parallel);
-    state.started_at = text("started_at").filter(|time| crate::time::parse(time).is_some());
+    state.started_at = text("started_at").filter(|time| crate::core::time::parse(time).is_some());
     let mut kept = 0;
     for (id, task) in &mut state.tasks {
         if let Some(Value::Object(fields)) = old.get("tasks").and_then(|tasks| tasks.get(id)) {

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::document::{Execution, MAX_ATTEMPTS, QueueStatus, QueuedMerge, TaskRecord, TaskStatus};
+use crate::execute::document::{
+    Execution, MAX_ATTEMPTS, QueueStatus, QueuedMerge, TaskRecord, TaskStatus,
+};
 
 /// What the repository has of an execution.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! What was begun by a process that is gone: finished, or taken back, as git says.
 
-use super::document::{Claim, ClaimedStep, Execution, TaskStatus};
-use super::partial_checkout::{self, CheckoutOutcome};
-use super::{
+use crate::execute::document::{Claim, ClaimedStep, Execution, TaskStatus};
+use crate::execute::partial_checkout::{self, CheckoutOutcome};
+use crate::execute::{
     LockedRepository, Repository, Result, TasksFolder, merge, reset, verification, worktree,
 };
 use crate::process::child;

@@ -3,14 +3,14 @@
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use super::base_log::{self, LOG_FORMAT};
-use super::document::Execution;
-use super::{Error, GitFacts, Result, task_branch};
-use crate::facts::processes;
-use crate::process::git::{Git, Said, explain_start_error};
+use crate::core::time;
+use crate::execute::base_log::{self, LOG_FORMAT};
+use crate::execute::document::Execution;
+use crate::execute::{Error, GitFacts, Result, task_branch};
+use crate::git::command::{Git, Said, explain_start_error};
+use crate::process::processes;
 use crate::store::execution;
 use crate::store::lock::Lock;
-use crate::time;
 
 pub struct Repository {
     git: Git,

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::document::{ClaimedStep, Execution, TaskRecord, TaskStatus};
-use super::{
+use crate::execute::document::{ClaimedStep, Execution, TaskRecord, TaskStatus};
+use crate::execute::{
     LockedRepository, Repository, Result, TasksFolder, task_branch, worktree, worktree_status,
 };
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::counts::stale_counts;
-use super::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
-use super::{
+use crate::execute::counts::stale_counts;
+use crate::execute::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
+use crate::execute::{
     Correction, GitFacts, LockedRepository, Repository, Result, TasksFolder, rebuild, reconcile,
     recover, schedule, task_branch, worktree, worktree_status,
 };

@@ -1,6 +1,6 @@
 //! What may run: layers in order, tasks whose dependencies are merged, so many at a time.
 
-use super::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
+use crate::execute::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
 
 pub const MAX_PARALLEL: u64 = 3;
 

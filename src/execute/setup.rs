@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Execution, VERSION};
-use super::plan::TaskPlan;
-use super::{Repository, Result, TasksFolder, locate, plan_sync, schedule, task_branch};
+use crate::execute::document::{Execution, VERSION};
+use crate::execute::plan::TaskPlan;
+use crate::execute::{Repository, Result, TasksFolder, locate, plan_sync, schedule, task_branch};
 use crate::store::{exclude, execution};
 
 /// A state for a plan, with nothing done yet.

@@ -3,7 +3,7 @@
 use roxmltree::Node;
 use serde::Serialize;
 
-use super::xml::{self, elements, text_content, with_position};
+use crate::execute::xml::{self, elements, text_content, with_position};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

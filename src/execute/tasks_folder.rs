@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::document::{
+use crate::core::text::to_bytes;
+use crate::core::time;
+use crate::execute::document::{
     self, Claim, ClaimedStep, Execution, FILE, QueueStatus, TaskRecord, TaskStatus,
 };
-use super::{Error, Repository, Result, locate, schedule, transitions};
-use crate::books::to_bytes;
-use crate::facts::client;
-use crate::process::Process;
+use crate::execute::{Error, Repository, Result, locate, schedule, transitions};
+use crate::process::{Process, client};
 use crate::store::execution::{LockedStateFile, StateFile};
-use crate::time;
 
 /// A process on another machine that was silent for so long is taken for gone, as sessions are.
 const SILENCE: u64 = 24 * 60 * 60;

@@ -1,7 +1,7 @@
 //! Which step leads from where to where. ARCHITECTURE.md has the same table; a test compares them.
 
-use super::Result;
-use super::document::{Execution, MAX_ATTEMPTS, QueueStatus, TaskRecord, TaskStatus};
+use crate::execute::Result;
+use crate::execute::document::{Execution, MAX_ATTEMPTS, QueueStatus, TaskRecord, TaskStatus};
 
 /// From, by what, to.
 const TABLE: [(TaskStatus, &str, TaskStatus); 14] = [

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::document::Claim;
-use super::{Error, Result};
-use crate::books::clip;
+use crate::core::text::clip;
+use crate::execute::document::Claim;
+use crate::execute::{Error, Result};
 use crate::process::child::{self, End};
 use crate::process::lines::Lines;
 

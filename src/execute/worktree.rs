@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::document::Execution;
-use super::{LockedRepository, Repository, Result, task_branch};
-use crate::facts::files;
-use crate::process::git::Git;
+use crate::execute::document::Execution;
+use crate::execute::{LockedRepository, Repository, Result, task_branch};
+use crate::git::command::Git;
+use crate::process::files;
 use crate::store::dir::Dir;
 
 /// Makes a task's worktree: on the branch that it has, else on a new one from `onto`. A worktree that

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use super::document::TaskRecord;
-use super::preconditions::operation_in_progress;
-use super::{LockedRepository, Repository, Result, ensure_started, task_branch, worktree};
-use crate::books::plural;
-use crate::process::git::Git;
+use crate::core::text::plural;
+use crate::execute::document::TaskRecord;
+use crate::execute::preconditions::operation_in_progress;
+use crate::execute::{LockedRepository, Repository, Result, ensure_started, task_branch, worktree};
+use crate::git::command::Git;
 
 /// A worktree, as it is now.
 pub struct WorktreeStatus {

@@ -4,17 +4,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-use crate::context::Context;
-use crate::error::Error;
-use crate::event::Event;
-use crate::facts::secrets::Redactor;
-use crate::json;
+use crate::core::error::Error;
+use crate::core::event::Event;
+use crate::core::redaction::Redactor;
+use crate::core::{json, time};
 use crate::process::Process;
-use crate::root;
 use crate::store::dir::Dir;
 use crate::store::log::{self, Line};
 use crate::store::{Store, home, recorded, rejected};
-use crate::time;
+use crate::turn::context::Context;
+use crate::turn::root;
 
 /// Keeps the payload if that is wanted. A recording that fails is no reason to fail.
 pub fn record(process: &Process, event: &Event, bytes: &[u8], state: &Dir, context: &Context) {

@@ -4,21 +4,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::kept::redacted;
-use super::{context, settle};
-use crate::books::notices::Notices;
-use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::event::{self, Parsed};
-use crate::facts::secrets::Redactor;
-use crate::facts::world::World;
-use crate::plan::Change;
+use crate::core::error::{Error, Result};
+use crate::core::event::{self, Parsed};
+use crate::core::redaction::Redactor;
+use crate::core::time;
+use crate::hook_path::kept::redacted;
+use crate::hook_path::{context, settle};
 use crate::process::Process;
+use crate::session::notices::Notices;
 use crate::state::State;
+use crate::state::plan::Change;
 use crate::store::dir::Dir;
 use crate::store::spool::{self, Entry};
 use crate::store::{Opened, Store, rejected};
-use crate::time;
+use crate::turn::context::Context;
+use crate::turn::world::World;
 
 /// How long an event may spend on playing others that came before it.
 const SPOOL_BUDGET: Duration = Duration::from_millis(300);

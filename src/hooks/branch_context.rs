@@ -3,22 +3,21 @@
 
 use std::path::Path;
 
-use crate::books::branch::BranchState;
-use crate::books::live::Live;
-use crate::books::saved::Execution;
-use crate::books::tracked::Tracked;
-use crate::books::workflow::Workflow;
-use crate::books::{clip, plural};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::plans::PlanFile;
-use crate::facts::todos::Todo;
+use crate::branch::document::BranchState;
+use crate::branch::folder::handoff_folder;
+use crate::branch::saved::Execution;
+use crate::branch::tracked::Tracked;
+use crate::branch::{checkout, witness};
+use crate::client::plan_file::PlanFile;
+use crate::client::todos::Todo;
+use crate::core::event::Event;
+use crate::core::text::{clip, plural};
+use crate::core::time;
+use crate::session::live::Live;
+use crate::session::record::{self, is_live};
+use crate::session::workflow::Workflow;
 use crate::state::{Document, State};
-use crate::store::branches::handoff_folder;
-use crate::time;
-
-use super::session_record::{self, is_live};
-use super::{checkout, witness};
+use crate::turn::context::Context;
 
 const TODOS: usize = 25;
 const STUCK: usize = 10;
@@ -35,7 +34,7 @@ const THEN: &str = "the last one then";
 /// After a compaction with the plan's first lines.
 pub fn recovered(event: &Event, live: &Live, state: &State, context: &Context) -> Vec<String> {
     let Some((here, saved)) = checkout::with_state(state, context) else { return Vec::new() };
-    let source = session_record::source(event);
+    let source = record::source(event);
     let branch = if continues(live, saved, state) {
         bring_up_to_date(event, saved, live, context)
     } else if source == "compact" && saved.session.as_ref() != Some(&event.session_id) {
@@ -54,7 +53,10 @@ pub fn recovered(event: &Event, live: &Live, state: &State, context: &Context) -
     let mut lines = Vec::new();
     lines.extend(branch.workflow.as_ref().and_then(workflow));
     let plan = branch.plan.as_ref().filter(|plan| plan.exists);
-    lines.extend(plan.into_iter().flat_map(|plan| self::plan(plan, source == "compact")));
+    lines.extend(
+        plan.into_iter()
+            .flat_map(|plan| crate::hooks::branch_context::plan(plan, source == "compact")),
+    );
     lines.extend(branch.execution.as_ref().map(todos).unwrap_or_default());
     if lines.is_empty() {
         return lines;
@@ -73,7 +75,7 @@ fn bring_up_to_date(
     context: &Context,
 ) -> BranchState {
     let mut branch = saved.clone();
-    let source = session_record::source(event);
+    let source = record::source(event);
     if source == "compact" {
         return branch;
     }
@@ -101,7 +103,7 @@ fn todos_of(event: &Event, context: &Context) -> Vec<Todo> {
 }
 
 /// A session that goes on from the one whose state was saved has it from now on.
-pub fn pass_on(plan: &mut crate::plan::Plan, live: &Live, state: &State, context: &Context) {
+pub fn pass_on(plan: &mut crate::state::plan::Plan, live: &Live, state: &State, context: &Context) {
     let Some((here, saved)) = checkout::with_state(state, context) else { return };
     let read = state.read::<BranchState>(&here.key);
     let is_new = saved.session.as_ref() != Some(&live.session_id);

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use crate::books::executions::{Executions, Known};
-use crate::books::live::Live;
-use crate::context::Context;
-use crate::event::Event;
-use crate::plan::Plan;
+use crate::core::event::Event;
+use crate::execute::registry::{Executions, Known};
+use crate::session::live::Live;
+use crate::session::record;
 use crate::state::State;
-
-use super::session_record;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 /// In the agent's own record, so that this is looked for only once.
 const TASK: &str = "execute_task";
@@ -44,7 +43,7 @@ pub fn note(plan: &mut Plan, event: &Event, live: &mut Live, state: &State) -> O
 /// An agent that was at a task has stopped.
 pub fn end(plan: &mut Plan, event: &Event, state: &State, context: &Context) {
     let Some(id) = event.agent_id.as_deref() else { return };
-    let agent = session_record::own(event, state).and_then(|live| live.agent(id));
+    let agent = record::own(event, state).and_then(|live| live.agent(id));
     if agent.is_none_or(|agent| !agent.extra.contains_key(TASK)) {
         return;
     }

@@ -1,8 +1,8 @@
 //! What the parent is told of its agents' findings, once per synthesis.
 
-use crate::books::live::Live;
-use crate::books::plural;
-use crate::books::synthesis::{Merged, Synthesis};
+use crate::agents::synthesis::{Merged, Synthesis};
+use crate::core::text::plural;
+use crate::session::live::Live;
 
 const SHOWN: usize = 10;
 

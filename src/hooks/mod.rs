@@ -1,37 +1,32 @@
 //! One file per hook event, each with a pure `plan`: the same event, state and context give the same
 //! plan. Documents are read through [`State`] when a decision needs them.
 
-mod branch_context;
-pub mod checkout;
-pub mod drive;
-mod execution_task;
-mod findings_report;
-mod restored_context;
-mod session_closing;
-pub mod session_record;
-mod synthesis;
+pub mod branch_context;
+pub mod execution_task;
+pub mod findings_report;
+pub mod post_compact;
+pub mod post_tool_use;
+pub mod post_tool_use_failure;
+pub mod pre_compact;
+pub mod pre_tool_use;
+pub mod restored_context;
+pub mod session_closing;
+pub mod session_end;
+pub mod session_start;
+pub mod stop;
+pub mod stop_failure;
+pub mod subagent_start;
+pub mod subagent_stop;
+pub mod synthesis;
 #[cfg(test)]
-mod testing;
-pub mod witness;
+pub mod testing;
+pub mod user_prompt_expansion;
+pub mod user_prompt_submit;
 
-mod post_compact;
-mod post_tool_use;
-mod post_tool_use_failure;
-mod pre_compact;
-mod pre_tool_use;
-mod session_end;
-mod session_start;
-mod stop;
-mod stop_failure;
-mod subagent_start;
-mod subagent_stop;
-mod user_prompt_expansion;
-mod user_prompt_submit;
-
-use crate::context::Context;
-use crate::event::{Event, Kind};
-use crate::plan::Plan;
+use crate::core::event::{Event, Kind};
 use crate::state::State;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 /// What an event comes to.
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {

@@ -4,44 +4,42 @@
 
 use serde_json::Value;
 
-use crate::books::agent::{ANSWERED, Call};
-use crate::books::live::Live;
-use crate::books::queue::Queue;
-use crate::books::result::AgentResult;
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::target;
-use crate::plan::Plan;
+use crate::agents::agent::{ANSWERED, Call};
+use crate::agents::result::AgentResult;
+use crate::branch::witness::Witness;
+use crate::core::event::Event;
+use crate::core::time;
+use crate::errors::target;
+use crate::hooks::{execution_task, findings_report, pre_tool_use, subagent_stop, synthesis};
+use crate::loops::drive;
+use crate::loops::queue::document::Queue;
+use crate::session::live::Live;
+use crate::session::record::{self, LAST_SEEN_SECONDS};
 use crate::state::State;
-use crate::time;
-
-use super::session_record::LAST_SEEN_SECONDS;
-use super::witness::Witness;
-use super::{
-    drive, execution_task, findings_report, pre_tool_use, session_record, subagent_stop, synthesis,
-};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut plan = Plan::default();
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     let mut news = Vec::new();
     // What the copies show may have changed.
-    let mut has_copies = session_record::own(event, state).is_none();
+    let mut has_copies = record::own(event, state).is_none();
     if !live.worked || is_stale(event, &live, context) {
         has_copies |= is_stale(event, &live, context);
         news.push("seen".to_owned());
     }
-    session_record::mark_seen(&mut live, context);
+    record::mark_seen(&mut live, context);
     drive::at_work(event, &mut live);
     if let Some(file) = modified(event, context) {
         has_copies |= !live.files_modified.contains(&file);
         news.push(format!("modified {file}"));
-        drive::iterative::at_change(&mut live, &file);
+        crate::loops::iterative::drive::at_change(&mut live, &file);
         live.add_file(file);
     }
     if let Some(target) = recovered(event, &live, context) {
         has_copies = true;
-        session_record::recover_errors(&mut plan, &mut live, std::slice::from_ref(&target), state);
+        record::recover_errors(&mut plan, &mut live, std::slice::from_ref(&target), state);
         finish_work(&mut plan, &live, &target, state);
         news.push(format!("recovered: {target}"));
     }
@@ -59,8 +57,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
             witness.know(agent);
         }
     }
-    has_copies |= session_record::is_nudged(event, &live, context);
-    if let Some(note) = session_record::take_nudge(event, &mut live, context) {
+    has_copies |= record::is_nudged(event, &live, context);
+    if let Some(note) = record::take_nudge(event, &mut live, context) {
         news.push("nudged".to_owned());
         plan.reply.tell_model(&note);
     }
@@ -76,8 +74,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     plan.outcome = if news.is_empty() { "nothing to record".into() } else { news.join(", ") };
     match has_copies {
-        true => session_record::put_with_copies(&mut plan, &live, state),
-        false => session_record::put_record(&mut plan, &live, state),
+        true => record::put_with_copies(&mut plan, &live, state),
+        false => record::put_record(&mut plan, &live, state),
     }
     witness.put(&mut plan);
     plan
@@ -114,7 +112,7 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
 fn finish_work(plan: &mut Plan, live: &Live, target: &str, state: &State) {
     let Some(mut queue) = state.read::<Queue>(&()).writable().cloned() else { return };
     if queue.finish(&live.session_id, target) {
-        drive::queue::put_items(plan, &queue, state);
+        crate::loops::queue::drive::put_items(plan, &queue, state);
     }
 }
 
@@ -203,8 +201,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::errors::{Errors, RECOVERED};
-    use crate::event::Kind::PostToolUse;
+    use crate::core::event::Kind::PostToolUse;
+    use crate::errors::document::{Errors, RECOVERED};
     use crate::hooks::testing::*;
     use crate::state::map::Files;
 

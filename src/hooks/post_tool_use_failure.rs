@@ -1,21 +1,21 @@
 //! PostToolUseFailure: a failure is classified, recorded, and the model told whether a retry makes
 //! sense. A user's interrupt is no failure.
 
-use crate::books::clip_block;
-use crate::books::errors::{
+use crate::branch::witness::Witness;
+use crate::core::event::Event;
+use crate::core::text::clip_block;
+use crate::core::time::{self, Time};
+use crate::errors::document::{
     Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record, Tally,
 };
-use crate::books::live::Live;
-use crate::books::queue::{Item, Queue};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::{classify, place, retry, target};
-use crate::plan::Plan;
+use crate::errors::{classify, location, retry, target};
+use crate::loops::drive;
+use crate::loops::queue::document::{Item, Queue};
+use crate::session::live::Live;
+use crate::session::record;
 use crate::state::State;
-use crate::time::{self, Time};
-
-use super::witness::Witness;
-use super::{drive, session_record};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub const LONGEST_MESSAGE: usize = 500;
 
@@ -23,12 +23,12 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.fields.flag("is_interrupt") {
         return Plan::because("a user's interrupt is no error");
     }
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     if let (true, Some(call)) = (event.is_agent_tool(), event.text("tool_use_id")) {
         live.drop_call(&call);
     }
     drive::at_work(event, &mut live);
-    let note = session_record::take_nudge(event, &mut live, context);
+    let note = record::take_nudge(event, &mut live, context);
     let mut witness = Witness::new(state, context);
     witness.mark_seen(event, &mut live);
     let mut plan = record(failure(event, context), live, state, context);
@@ -52,7 +52,7 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
         };
     }
     let mut errors = read.value.cloned().unwrap_or_default();
-    let place = place::find(&failure.message);
+    let place = location::find(&failure.message);
     let call = failure.tool_use_id.clone();
     let was_escalated = errors.find_open(&failure).is_some_and(|record| record.status == ESCALATED);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
@@ -64,12 +64,12 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
         QUEUED => enqueue(&mut plan, &mut live, &record, place, state, context),
         _ => Queued::Before,
     };
-    session_record::count_errors(&mut live, &errors);
+    record::count_errors(&mut live, &errors);
     live.open_target(&record.target);
-    session_record::mark_seen(&mut live, context);
+    record::mark_seen(&mut live, context);
     // The session's record before the error's: an error that no success could recover is worse
     // than a target that never failed.
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     plan.put(&read, &errors);
     plan.reply.context = advice(&record, &queued, context);
     // Once is enough; the same failure again changes nothing for the user.
@@ -86,13 +86,13 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
 /// The call was counted, perhaps by a hook that was killed before it came to the session's record.
 fn again(mut live: Live, errors: &Errors, call: Option<&String>, state: &State) -> Plan {
     let mut plan = Plan::because("this call was counted already");
-    session_record::count_errors(&mut live, errors);
+    record::count_errors(&mut live, errors);
     let open =
         errors.find_by_call(&live.session_id, call).filter(|record| record.status != RECOVERED);
     if let Some(record) = open {
         live.open_target(&record.target);
     }
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -165,7 +165,7 @@ fn enqueue(
     if !added {
         return Queued::Before;
     }
-    drive::queue::put_items(plan, &queue, state);
+    crate::loops::queue::drive::put_items(plan, &queue, state);
     queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
 }
 
@@ -216,7 +216,7 @@ pub fn escalation(record: &Record) -> String {
     let class = record.classification.replace('_', " ");
     let class = if class == "unknown" { "repeated".to_owned() } else { class };
     let first = record.message.lines().find(|line| !line.starts_with("Exit code")).unwrap_or("");
-    let first = crate::books::clip(first, 160);
+    let first = crate::core::text::clip(first, 160);
     format!("HookKeeper: {} failed with a {class} error and needs you: {first}", record.target)
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::event::Kind::PostToolUseFailure;
+    use crate::core::event::Kind::PostToolUseFailure;
     use crate::hooks::testing::*;
     use crate::state::map::Files;
 

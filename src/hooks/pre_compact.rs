@@ -4,24 +4,25 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::books::Extra;
-use crate::books::active::Active;
-use crate::books::autonomous::Autonomous;
-use crate::books::backup::{Backup, Kept, Preserved, kept_backups, too_many};
-use crate::books::branch::BranchState;
-use crate::books::current::Current;
-use crate::books::live::{LastBackup, Live};
-use crate::books::queue::{LoopStateText, Queue};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::plans::PlanFile;
-use crate::facts::todos::Todo;
-use crate::facts::transcript::InContext;
-use crate::plan::{Change, Plan};
+use crate::branch::checkout;
+use crate::branch::document::BranchState;
+use crate::client::plan_file::PlanFile;
+use crate::client::todos::Todo;
+use crate::client::transcript::InContext;
+use crate::compaction::backup::{Backup, Kept, Preserved, kept_backups, too_many};
+use crate::core::event::Event;
+use crate::core::text::Extra;
+use crate::core::time;
+use crate::hooks::restored_context;
+use crate::loops::autonomous::document::Autonomous;
+use crate::loops::queue::document::{LoopStateText, Queue};
+use crate::session::active::Active;
+use crate::session::current::Current;
+use crate::session::live::{LastBackup, Live};
+use crate::session::record;
+use crate::state::plan::{Change, Plan};
 use crate::state::{Document, State};
-use crate::time;
-
-use super::{checkout, drive, restored_context, session_record};
+use crate::turn::context::Context;
 
 const LONGEST_INSTRUCTIONS: usize = 200;
 
@@ -29,7 +30,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
         return Plan::because("a subagent's context, not the session's");
     }
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     live.last_seen = context.spelled();
     let stands = Standing::of(event, state, context);
     let branch = branch_state(&live, &stands, state, context);
@@ -56,7 +57,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         branch.compacted_at = Some(context.spelled());
         plan.put(&state.read::<BranchState>(&here.key), &branch);
     }
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     let (plan_file, todos) = (stands.plan.as_ref(), stands.todos.as_slice());
     plan.reply.context =
         restored_context::for_summary(event, &live, plan_file, todos, state, context);
@@ -109,7 +110,7 @@ fn backup(
     state: &State,
     context: &Context,
 ) -> Backup {
-    let lives = session_record::others(&live.session_id, state).chain(std::iter::once(live));
+    let lives = record::others(&live.session_id, state).chain(std::iter::once(live));
     let value = |document: serde_json::Result<Value>| document.unwrap_or_default();
     let in_context = &stands.in_context;
     let mut backup = Backup {
@@ -147,7 +148,7 @@ fn other_systems(
     let autonomous = state.get::<Autonomous>().and_then(|s| serde_json::to_value(s).ok());
     extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
     // The branch that is checked out, unless the session drives the loop of another one.
-    let own = session_record::own(event, state);
+    let own = record::own(event, state);
     let driven = checkout::of_loop(own, state, context).map(|(_, state)| state);
     let of_another = driven.filter(|driven| {
         driven.running().is_some() && branch.is_none_or(|here| here.branch != driven.branch)
@@ -156,7 +157,8 @@ fn other_systems(
     let branch = branch.into_iter().find(|state| state.has_content());
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
-    let open = drive::iterative::task(event, state, context).filter(|book| book.state.is_open());
+    let open = crate::loops::iterative::drive::task(event, state, context)
+        .filter(|book| book.state.is_open());
     let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
     extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
@@ -169,7 +171,7 @@ fn reason(event: &Event, context: &Context) -> String {
     match event.text("custom_instructions") {
         Some(text) => {
             let text = context.redact.text(&text);
-            format!("manual: {}", crate::books::clip(&text, LONGEST_INSTRUCTIONS))
+            format!("manual: {}", crate::core::text::clip(&text, LONGEST_INSTRUCTIONS))
         }
         None => "manual".into(),
     }
@@ -190,7 +192,7 @@ fn free_name(kept: &[Kept], context: &Context) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Kind::PreCompact;
+    use crate::core::event::Kind::PreCompact;
     use crate::hooks::testing::*;
     use crate::state::map::Files;
 

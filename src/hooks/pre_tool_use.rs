@@ -1,19 +1,18 @@
 //! PreToolUse of the `Agent` tool: a call that will start an agent. Which one is certain only when
 //! the call answers, so it is kept as a call, not as an agent's task.
 
-use crate::books::agent::Call;
-use crate::context::Context;
-use crate::event::Event;
-use crate::plan::Plan;
+use crate::agents::agent::Call;
+use crate::core::event::Event;
+use crate::session::record;
 use crate::state::State;
-
-use super::session_record;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let Some(tool_use_id) = event.text("tool_use_id").filter(|_| event.is_agent_tool()) else {
         return Plan::because("nothing to record");
     };
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     let input = event.tool_input();
     live.add_call(Call {
         tool_use_id,
@@ -23,7 +22,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         ..Call::default()
     });
     let mut plan = Plan::because("an agent is called for");
-    session_record::put_record(&mut plan, &live, state);
+    record::put_record(&mut plan, &live, state);
     plan
 }
 
@@ -38,9 +37,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::live::Live;
-    use crate::event::Kind::PreToolUse;
+    use crate::core::event::Kind::PreToolUse;
     use crate::hooks::testing::*;
+    use crate::session::live::Live;
     use crate::state::map::Files;
 
     fn call() -> serde_json::Value {

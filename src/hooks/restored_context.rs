@@ -4,24 +4,25 @@
 
 use std::path::Path;
 
-use crate::books::autonomous::Autonomous;
-use crate::books::branch::BranchState;
-use crate::books::errors::{ESCALATED, Errors, PENDING};
-use crate::books::executions::Executions;
-use crate::books::live::Live;
-use crate::books::queue::Queue;
-use crate::books::tracked::Tracked;
-use crate::books::{clip, plural};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::execution::Unfinished;
-use crate::facts::plans::PlanFile;
-use crate::facts::todos::Todo;
+use crate::branch::checkout;
+use crate::branch::document::BranchState;
+use crate::branch::tracked::Tracked;
+use crate::client::plan_file::PlanFile;
+use crate::client::todos::Todo;
+use crate::core::event::Event;
+use crate::core::text::{clip, plural};
+use crate::core::time;
+use crate::errors::document::{ESCALATED, Errors, PENDING};
+use crate::execute::registry::Executions;
+use crate::execute::unfinished::Unfinished;
+use crate::hooks::{branch_context, synthesis};
+use crate::loops::autonomous::document::Autonomous;
+use crate::loops::drive::Turn;
+use crate::loops::queue::document::Queue;
+use crate::session::live::Live;
+use crate::session::record;
 use crate::state::{Document, State};
-use crate::time;
-
-use super::drive::{self, Turn};
-use super::{branch_context, checkout, session_record, synthesis};
+use crate::turn::context::Context;
 
 const ITEMS: usize = 15;
 const AGENTS: usize = 20;
@@ -45,7 +46,7 @@ pub fn at_start(
     state: &State,
     context: &Context,
 ) -> Option<String> {
-    let source = session_record::source(event);
+    let source = record::source(event);
     let source = source.as_str();
     let turn = Turn { event, state, context };
     let mut lines = Vec::new();
@@ -204,7 +205,7 @@ fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
 }
 
 fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
-    let own = session_record::own(turn.event, turn.state);
+    let own = record::own(turn.event, turn.state);
     let (key, branch) = checkout::of_loop(own, turn.state, turn.context)?;
     let the_loop = branch.running()?;
     // A switch in the middle of a session leaves the loop where it began.
@@ -228,7 +229,7 @@ fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
 /// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
 /// that is not for the model to know.
 fn iterative(live: &Live, turn: &Turn) -> Option<String> {
-    let book = drive::iterative::task(turn.event, turn.state, turn.context)?;
+    let book = crate::loops::iterative::drive::task(turn.event, turn.state, turn.context)?;
     if !book.state.is_open() {
         return None;
     }

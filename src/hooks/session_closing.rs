@@ -5,18 +5,19 @@
 
 use std::path::Path;
 
-use crate::books::errors::Errors;
-use crate::books::live::Live;
-use crate::books::metrics::{self, Cost, Entry, Metrics};
-use crate::books::queue::Queue;
-use crate::books::result::{AgentResult, LOST};
-use crate::context::Context;
-use crate::plan::{Change, Plan};
+use crate::agents::result::{AgentResult, LOST};
+use crate::branch::witness::Witness;
+use crate::client::transcript::Cost;
+use crate::core::time::Time;
+use crate::errors::document::Errors;
+use crate::hooks::subagent_stop;
+use crate::loops::queue::document::Queue;
+use crate::session::live::Live;
+use crate::session::metrics::{self, Entry, Metrics};
+use crate::session::record;
+use crate::state::plan::{Change, Plan};
 use crate::state::{Doc, State};
-use crate::time::Time;
-
-use super::witness::Witness;
-use super::{session_record, subagent_stop};
+use crate::turn::context::Context;
 
 /// Closes one session or several, in one go.
 pub struct Closing<'a> {
@@ -53,7 +54,7 @@ impl<'a> Closing<'a> {
         self.lost.extend(end_agents(&mut live, witness, self.state, end));
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = self.state.get::<Errors>() {
-            session_record::count_errors(&mut live, errors);
+            record::count_errors(&mut live, errors);
         }
         if live.worked {
             let work = self.state.get::<Queue>().map(|queue| queue.of(&live.session_id));

@@ -1,17 +1,16 @@
 //! SessionEnd: the session's metrics are written, its results archived, its record removed.
 
-use crate::books::cleared::Cleared;
-use crate::context::Context;
-use crate::event::Event;
-use crate::plan::Plan;
+use crate::branch::witness::Witness;
+use crate::core::event::Event;
+use crate::hooks::session_closing::Closing;
+use crate::session::cleared::Cleared;
+use crate::session::record::{self, others};
 use crate::state::State;
-
-use super::session_closing::Closing;
-use super::session_record::{self, others};
-use super::witness::Witness;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
-    let Some(live) = session_record::own(event, state) else {
+    let Some(live) = record::own(event, state) else {
         return Plan::because("the session is not open");
     };
     let reason = event.text("reason").unwrap_or_else(|| "other".into());
@@ -29,7 +28,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     // Before the record goes: whoever finds that does all of it again.
     witness.put(&mut plan);
     closing.put(&mut plan);
-    session_record::put_copies(&mut plan, others, state);
+    record::put_copies(&mut plan, others, state);
     plan
 }
 
@@ -38,13 +37,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::active::Active;
-    use crate::books::current::CurrentFile;
-    use crate::books::errors::Errors;
-    use crate::books::live::Live;
-    use crate::books::metrics::Metrics;
-    use crate::event::Kind::SessionEnd;
+    use crate::core::event::Kind::SessionEnd;
+    use crate::errors::document::Errors;
     use crate::hooks::testing::*;
+    use crate::session::active::Active;
+    use crate::session::current::CurrentFile;
+    use crate::session::live::Live;
+    use crate::session::metrics::Metrics;
     use crate::state::map::Files;
 
     #[test]
@@ -76,8 +75,9 @@ mod tests {
 
     #[test]
     fn another_session_keeps_its_errors_and_agents() {
-        let errors = other().state().get::<Errors>().unwrap().clone();
-        errors.records().push(error(OWN, "API rate_limit"));
+        let mut records = other().state().get::<Errors>().unwrap().records();
+        records.push(error(OWN, "API rate_limit"));
+        let errors = Errors::with_records(records);
         let files = other().with::<Live>(OWN, &own(&["a1"])).with::<Errors>(&(), &errors);
         let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
         ensure_other_is_kept(&files, &plan);

@@ -2,24 +2,24 @@
 //! gone, and gives the model what it may have lost.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use chrono::TimeDelta;
 
-use crate::books::cleared::Cleared;
-use crate::books::live::{Client, Lineage, Live};
-use crate::books::metrics::Metrics;
-use crate::books::result::AgentResult;
-use crate::context::Context;
-use crate::event::Event;
-use crate::plan::Plan;
+use crate::agents::result::AgentResult;
+use crate::branch::checkout;
+use crate::branch::witness::Witness;
+use crate::core::event::Event;
+use crate::core::time;
+use crate::hooks::session_closing::{self, Closing};
+use crate::hooks::{branch_context, restored_context};
+use crate::loops::drive;
+use crate::session::lineage::find_lineage;
+use crate::session::live::Live;
+use crate::session::metrics::Metrics;
+use crate::session::record::{self, is_live, others};
 use crate::state::State;
-use crate::time;
-
-use super::session_closing::{self, Closing};
-use super::session_record::{is_live, others};
-use super::witness::Witness;
-use super::{branch_context, checkout, drive, restored_context, session_record};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
@@ -28,10 +28,10 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
         return Plan::because("a subagent's context, not the session's");
     }
-    let source = session_record::source(event);
+    let source = record::source(event);
     let mut plan = Plan::because(source.clone());
     let here = checkout::with_state(state, context).map(|(here, _)| here.key.as_str().to_owned());
-    let own = session_record::own(event, state);
+    let own = record::own(event, state);
     let known = own.into_iter().flat_map(|live| &live.agents);
     let mut folders: BTreeSet<String> = known.filter_map(|agent| agent.branch.clone()).collect();
     folders.extend(here.or_else(|| checkout_folder(state, context)));
@@ -50,8 +50,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         plan.outcome = format!("{source}, closed {} abandoned", gone.len());
     }
 
-    let mut live = session_record::open_session(event, state, context);
-    session_record::restore_results(&mut plan, &live, state);
+    let mut live = record::open_session(event, state, context);
+    record::restore_results(&mut plan, &live, state);
     if own.is_some_and(|own| context.facts.is_gone(&own.client)) {
         begin_again(&mut plan, &mut live, &mut witness, state, context);
     }
@@ -63,7 +63,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     live.transcript_path = event.text("transcript_path").or(live.transcript_path);
     live.last_seen = context.spelled();
     if live.lineage.is_none() {
-        live.lineage = lineage(event, &live, state, context);
+        live.lineage = find_lineage(event, &live, state, context);
     }
     if source == "fork" && live.task.is_none() {
         live.task = inherited_task(&live, state);
@@ -73,7 +73,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     plan.put(&state.read::<Live>(&live.session_id), &live);
     let stay = others(&live.session_id, state).filter(|other| !is_gone(other));
     let stay = stay.chain(std::iter::once(&live));
-    session_record::put_copies(&mut plan, stay.clone(), state);
+    record::put_copies(&mut plan, stay.clone(), state);
     let stuck = witness.find_stuck(folders, &stay.collect::<Vec<_>>());
     witness.put(&mut plan);
     plan.reply.context = restored_context::at_start(event, &live, &stuck, state, context);
@@ -82,7 +82,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
 
 /// The folder of the branch that is checked out, where branches have folders.
 fn checkout_folder(state: &State, context: &Context) -> Option<String> {
-    if !state.has_folder(crate::store::branches::BRANCHES) {
+    if !checkout::has_folders(state) {
         return None;
     }
     checkout::current(state, context).map(|here| here.key.as_str().to_owned())
@@ -128,52 +128,16 @@ fn abandoned<'s>(event: &Event, state: &'s State, context: &Context) -> Vec<&'s 
     others.filter(|live| context.facts.is_gone(&live.client) || silent(live)).collect()
 }
 
-/// Which session this one goes on from. A compaction and a resume keep the id.
-fn lineage(event: &Event, live: &Live, state: &State, context: &Context) -> Option<Lineage> {
-    let source = session_record::source(event);
-    let parent = parent_by(&source, event, &live.client, state, context)?;
-    (parent != live.session_id).then(|| Lineage::new(parent, &source))
-}
-
-fn parent_by(
-    source: &str,
-    event: &Event,
-    client: &Client,
-    state: &State,
-    context: &Context,
-) -> Option<String> {
-    match source {
-        "clear" => Some(state.get::<Cleared>()?.by(client)?.session_id.clone()),
-        "fork" => fork_parent(event, context),
-        _ => None,
-    }
-}
-
-/// Which session this one goes on from, before its record knows.
-pub fn parent(event: &Event, state: &State, context: &Context) -> Option<String> {
-    let source = session_record::source(event);
-    let parent = parent_by(&source, event, &context.facts.client(), state, context);
-    let is_fork = |live: &Live| live.source == "fork" && live.lineage.is_none();
-    let forked = || session_record::own(event, state).is_some_and(is_fork);
-    parent.or_else(|| if forked() { fork_parent(event, context) } else { None })
-}
-
-/// The session that this one's transcript was forked from.
-pub fn fork_parent(event: &Event, context: &Context) -> Option<String> {
-    let transcript = event.text("transcript_path")?;
-    context.facts.fork_parent(Path::new(&transcript), &event.session_id)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use crate::books::cleared::Cleared;
-    use crate::books::current::CurrentFile;
-    use crate::books::live::Live;
-    use crate::books::metrics::Metrics;
-    use crate::event::Kind::SessionStart;
+    use crate::core::event::Kind::SessionStart;
     use crate::hooks::testing::*;
+    use crate::session::cleared::Cleared;
+    use crate::session::current::CurrentFile;
+    use crate::session::live::Live;
+    use crate::session::metrics::Metrics;
     use crate::state::map::Files;
 
     #[test]

@@ -1,26 +1,27 @@
 //! Stop: the turn is over. `background_tasks` is the truth about what still runs.
 
-use crate::books::agent::ANSWERED;
-use crate::books::live::Live;
-use crate::books::plural;
-use crate::books::result::{AgentResult, LOST, SUCCESS};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::side_file;
-use crate::plan::Plan;
+use crate::agents::agent::ANSWERED;
+use crate::agents::result::{AgentResult, LOST, SUCCESS};
+use crate::branch::witness::Witness;
+use crate::client::side_file;
+use crate::core::event::Event;
+use crate::core::text::plural;
+use crate::hooks::stop_failure::API;
+use crate::hooks::subagent_stop;
+use crate::loops::drive;
+use crate::session::live::Live;
+use crate::session::record;
 use crate::state::State;
-
-use super::stop_failure::API;
-use super::witness::Witness;
-use super::{drive, session_record, subagent_stop};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
         return Plan::because("not the main thread");
     }
     let mut plan = Plan::because("the turn is over");
-    let mut live = session_record::open_session(event, state, context);
-    session_record::mark_seen(&mut live, context);
+    let mut live = record::open_session(event, state, context);
+    record::mark_seen(&mut live, context);
     let mut witness = Witness::new(state, context);
     name_tasks(event, &mut live, &mut witness, context);
     let ended = end_missing(event, &mut live, state, context);
@@ -32,10 +33,10 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     witness.put(&mut plan);
     let targets = api_failures(&live);
     if !targets.is_empty() {
-        session_record::recover_errors(&mut plan, &mut live, &targets, state);
+        record::recover_errors(&mut plan, &mut live, &targets, state);
     }
     drive::at_stop(&mut plan, event, &mut live, state, context);
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -110,9 +111,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::queue::Queue;
-    use crate::event::Kind::Stop;
+    use crate::core::event::Kind::Stop;
     use crate::hooks::testing::*;
+    use crate::loops::queue::document::Queue;
     use crate::state::map::Files;
 
     #[test]
@@ -136,7 +137,7 @@ mod tests {
             (own_record(&plan).last_seen.as_str(), plan.outcome.as_str()),
             (NOW, "the turn is over")
         );
-        assert_eq!(plan.reply, crate::reply::Reply::default());
+        assert_eq!(plan.reply, crate::core::reply::Reply::default());
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! StopFailure: an API error ended the turn, or a subagent. Nothing can be printed here, so what the
 //! user should hear of waits for the next event.
 
-use crate::books::Extra;
-use crate::books::errors::{Class, Failure};
-use crate::books::result::{AgentResult, FAILED};
-use crate::books::{clip, clip_block};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::classify;
-use crate::plan::Plan;
+use crate::agents::result::{AgentResult, FAILED};
+use crate::branch::witness::Witness;
+use crate::core::event::Event;
+use crate::core::text::{Extra, clip, clip_block};
+use crate::errors::classify;
+use crate::errors::document::{Class, Failure};
+use crate::hooks::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
+use crate::hooks::subagent_stop;
+use crate::session::record;
 use crate::state::State;
-
-use super::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
-use super::witness::Witness;
-use super::{session_record, subagent_stop};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 const LONGEST_NAME: usize = 80;
 
@@ -24,7 +23,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if let Some(id) = &event.agent_id {
         return agent_failed(event, id, state, context);
     }
-    let live = session_record::open_session(event, state, context);
+    let live = record::open_session(event, state, context);
     let error = event.text("error").unwrap_or_else(|| "unknown".into());
     let error = clip(&context.redact.text(&error), LONGEST_NAME);
     let message = event.text("last_assistant_message").unwrap_or_default();
@@ -61,7 +60,7 @@ fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Pl
         return Plan::because("a subagent that is not in the books");
     }
     let mut plan = Plan::because(format!("agent {id} ended: {FAILED}"));
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     let mut agent = live.take_agent(id).unwrap_or_default();
     let side_file = subagent_stop::side_file_of(event, id, context);
     subagent_stop::identify(&mut agent, side_file.as_ref(), context);
@@ -71,7 +70,7 @@ fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Pl
     witness.end(&result, message.as_deref());
     subagent_stop::end(&mut plan, &mut live, &[result], state, context);
     witness.put(&mut plan);
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -80,10 +79,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::errors::{ESCALATED, Errors, PENDING};
-    use crate::books::live::Live;
-    use crate::event::Kind::StopFailure;
+    use crate::core::event::Kind::StopFailure;
+    use crate::errors::document::{ESCALATED, Errors, PENDING};
     use crate::hooks::testing::*;
+    use crate::session::live::Live;
     use crate::state::map::Files;
 
     fn limited() -> serde_json::Value {
@@ -97,7 +96,7 @@ mod tests {
         let record = put_of::<Errors>(&failed, &()).unwrap().records().remove(0);
         assert_eq!((record.target.as_str(), record.status.as_str()), ("API rate_limit", PENDING));
         assert_eq!(own_record(&failed).open_targets, ["API rate_limit"]);
-        assert_eq!(failed.reply, crate::reply::Reply::default());
+        assert_eq!(failed.reply, crate::core::reply::Reply::default());
         let of_agent =
             plan_event(StopFailure, json!({"agent_id": "a1", "error": "rate_limit"}), &files);
         assert_eq!(put_of::<AgentResult>(&of_agent, "a1").unwrap().status, FAILED);

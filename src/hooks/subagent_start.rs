@@ -1,16 +1,15 @@
 //! SubagentStart: an agent runs. Its task is not in the payload; see `PostToolUse`.
 
-use crate::books::agent::{Agent, RUNNING};
-use crate::books::live::Live;
-use crate::books::result::AgentResult;
-use crate::context::Context;
-use crate::event::Event;
-use crate::plan::Plan;
+use crate::agents::agent::{Agent, RUNNING};
+use crate::agents::result::AgentResult;
+use crate::branch::witness::Witness;
+use crate::core::event::Event;
+use crate::hooks::subagent_stop::find_result;
+use crate::session::live::Live;
+use crate::session::record;
 use crate::state::State;
-
-use super::session_record;
-use super::subagent_stop::find_result;
-use super::witness::Witness;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 const REQUEST: &str = "When you report, end with a fenced JSON block: {\"findings\": [{\"severity\": \"S0|S1|S2|S3\", \
 \"category\": \"security|quality|testing|performance|accessibility|general\", \"title\": \"…\", \"details\": \"…\", \
@@ -19,7 +18,7 @@ An empty findings list is a good answer.";
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let id = event.agent_id.clone().unwrap_or_default();
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     let mut plan = Plan::because(format!("agent {id} runs"));
     let mut witness = Witness::new(state, context);
     if live.agent(&id).is_some() {
@@ -40,9 +39,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         agent.nudge_count = witness.nudges(&agent);
         live.calls.retain(|call| call.agent_id != Some(agent.id.clone()));
         live.add_agent(agent);
-        session_record::mark_seen(&mut live, context);
+        record::mark_seen(&mut live, context);
     }
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     witness.put(&mut plan);
     if context.settings.request_findings {
         plan.reply.context = Some(REQUEST.to_owned());
@@ -97,10 +96,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::active::Active;
-    use crate::books::agent::Call;
-    use crate::event::Kind::SubagentStart;
+    use crate::agents::agent::Call;
+    use crate::core::event::Kind::SubagentStart;
     use crate::hooks::testing::*;
+    use crate::session::active::Active;
     use crate::state::map::Files;
 
     fn started() -> serde_json::Value {

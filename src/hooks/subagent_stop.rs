@@ -2,28 +2,28 @@
 
 use std::path::PathBuf;
 
-use crate::books::agent::{Agent, ENDING};
-use crate::books::live::Live;
-use crate::books::plural;
-use crate::books::queue::Queue;
-use crate::books::result::{AgentResult, ArchivedResult, FAILED, Finding, INTERRUPTED, SUCCESS};
-use crate::context::Context;
-use crate::event::Event;
-use crate::facts::findings;
-use crate::facts::side_file::{self, SideFile};
-use crate::facts::transcript::AgentWork;
-use crate::plan::Plan;
+use crate::agents::agent::{Agent, ENDING};
+use crate::agents::findings;
+use crate::agents::result::{AgentResult, ArchivedResult, FAILED, Finding, INTERRUPTED, SUCCESS};
+use crate::branch::witness::Witness;
+use crate::client::side_file::{self, SideFile};
+use crate::client::transcript::AgentWork;
+use crate::core::event::Event;
+use crate::core::text::plural;
+use crate::hooks::{execution_task, subagent_start, synthesis};
+use crate::loops::queue::document::Queue;
+use crate::session::live::Live;
+use crate::session::record;
 use crate::state::State;
-
-use super::witness::Witness;
-use super::{drive, execution_task, session_record, subagent_start, synthesis};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if let Some(reason) = reason_to_skip(event, state) {
         return Plan::because(reason);
     }
     let id = event.agent_id.clone().unwrap_or_default();
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     let mut plan = Plan::default();
     let mut witness = Witness::new(state, context);
     if live.agent(&id).is_none() {
@@ -43,12 +43,12 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         result.status,
         plural(result.findings.len(), "finding")
     );
-    session_record::mark_seen(&mut live, context);
+    record::mark_seen(&mut live, context);
     let words = event.text("last_assistant_message").map(|words| context.redact.text(&words));
     witness.end(&result, words.as_deref());
     end(&mut plan, &mut live, &[result], state, context);
     witness.put(&mut plan);
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -84,13 +84,13 @@ fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], state: &State)
     let mut queue = read.value.cloned().unwrap_or_default();
     let added = urgent.iter().filter(|finding| queue.add_finding(finding, &live.session_id));
     if added.count() > 0 {
-        drive::queue::put_items(plan, &queue, state);
+        crate::loops::queue::drive::put_items(plan, &queue, state);
     }
 }
 
 /// Whether the session's record has this agent as running.
 pub fn runs(event: &Event, agent_id: &str, state: &State) -> bool {
-    session_record::own(event, state).is_some_and(|live| live.agent(agent_id).is_some())
+    record::own(event, state).is_some_and(|live| live.agent(agent_id).is_some())
 }
 
 /// The result of an agent. Events may come after their session was closed, and its results moved.
@@ -100,7 +100,7 @@ pub fn find_result<'s>(id: &str, event: &Event, state: &'s State) -> Option<&'s 
         Some(&state.get_by::<ArchivedResult>(&key)?.0)
     };
     match state.get_by::<AgentResult>(id) {
-        None if !session_record::is_live(&event.session_id, state) => archived(),
+        None if !record::is_live(&event.session_id, state) => archived(),
         result => result,
     }
 }
@@ -205,8 +205,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::books::synthesis::{ParkedSynthesis, Synthesis};
-    use crate::event::Kind::SubagentStop;
+    use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
+    use crate::core::event::Kind::SubagentStop;
     use crate::hooks::testing::*;
     use crate::state::map::Files;
 

@@ -1,14 +1,13 @@
 //! A session's synthesis. `results/synthesis.json` is the one that changed last; with several live
 //! sessions the others' are parked beside it, and change places when their turn comes.
 
-use crate::books::live::Live;
-use crate::books::result::AgentResult;
-use crate::books::synthesis::{ParkedSynthesis, Synthesis};
-use crate::context::Context;
-use crate::plan::Plan;
+use crate::agents::result::AgentResult;
+use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
+use crate::session::live::Live;
+use crate::session::record::is_live;
 use crate::state::State;
-
-use super::session_record::is_live;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 /// The session's synthesis as it stands. If it was lost, it is made again from the results.
 pub fn synthesis_of(live: &Live, state: &State) -> Synthesis {

@@ -5,25 +5,25 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::books::active::Active;
-use crate::books::agent::{Agent, RUNNING};
-use crate::books::cleared::Cleared;
-use crate::books::errors::{Errors, PENDING, Record};
-use crate::books::live::{Client, HOOKS_VERSION, Live};
-use crate::books::metrics::{Entry, Metrics};
-use crate::books::queue::{Item, Queue};
-use crate::books::result::AgentResult;
-use crate::books::settings::Settings;
-use crate::books::synthesis::{ParkedSynthesis, Synthesis};
-use crate::context::{Context, Facts};
-use crate::event::{self, Kind, Parsed};
-use crate::facts::secrets::Redactor;
-use crate::facts::side_file::SideFile;
-use crate::plan::{Change, Plan};
-use crate::state::Bytes;
-use crate::state::Document;
+use crate::agents::agent::{Agent, RUNNING};
+use crate::agents::result::AgentResult;
+use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
+use crate::client::side_file::SideFile;
+use crate::core::event::{self, Kind, Parsed};
+use crate::core::redaction::Redactor;
+use crate::core::settings::Settings;
+use crate::core::time;
+use crate::errors::document::{Errors, PENDING, Record};
+use crate::loops::queue::document::{Item, Queue};
+use crate::process::client::Client;
+use crate::session::active::Active;
+use crate::session::cleared::Cleared;
+use crate::session::live::{HOOKS_VERSION, Live};
+use crate::session::metrics::{Entry, Metrics};
 use crate::state::map::Files;
-use crate::time;
+use crate::state::plan::{Change, Plan};
+use crate::state::{Bytes, Document};
+use crate::turn::context::{Context, Facts};
 
 pub const NOW: &str = "2026-01-29T10:00:00Z";
 pub const EARLIER: &str = "2026-01-29T09:00:00Z";
@@ -63,7 +63,7 @@ pub fn plan_event_with(facts: &Found, kind: Kind, fields: Value, files: &Files) 
         facts,
     };
     let state = files.state();
-    let plan = super::plan(&event, &state, &context);
+    let plan = crate::hooks::plan(&event, &state, &context);
     state.check().unwrap();
     plan
 }

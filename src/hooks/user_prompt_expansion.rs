@@ -1,13 +1,12 @@
 //! UserPromptExpansion: a slash command. UserPromptSubmit has usually counted it already.
 
-use crate::books::clip;
-use crate::books::workflow::Workflow;
-use crate::context::Context;
-use crate::event::Event;
-use crate::plan::Plan;
+use crate::core::event::Event;
+use crate::core::text::clip;
+use crate::session::record;
+use crate::session::workflow::Workflow;
 use crate::state::State;
-
-use super::session_record;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 const LONGEST_NAME: usize = 64;
 
@@ -16,13 +15,13 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         return Plan::because("no command is named");
     };
     let name = clip(name.trim_start_matches('/'), LONGEST_NAME);
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     live.add_command(&name, event.prompt_id(), true);
     let args = event.text("command_args").unwrap_or_default();
     live.workflow = Some(Workflow::of(&name, &args, &context.redact));
-    session_record::mark_seen(&mut live, context);
+    record::mark_seen(&mut live, context);
     let mut plan = Plan::because(format!("/{name}"));
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     plan
 }
 
@@ -30,9 +29,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
 mod tests {
     use serde_json::json;
 
-    use crate::books::live::Live;
-    use crate::event::Kind::UserPromptExpansion;
+    use crate::core::event::Kind::UserPromptExpansion;
     use crate::hooks::testing::*;
+    use crate::session::live::Live;
     use crate::state::map::Files;
 
     #[test]

@@ -1,22 +1,23 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
-use crate::books::live::Lineage;
-use crate::books::workflow::{IDLE, Workflow};
-use crate::context::Context;
-use crate::event::Event;
-use crate::loops::Loop as _;
-use crate::plan::Plan;
+use crate::core::event::Event;
+use crate::hooks::{findings_report, synthesis};
+use crate::loops::{Loop as _, drive};
+use crate::session::lineage::fork_parent;
+use crate::session::live::Lineage;
+use crate::session::record;
+use crate::session::workflow::{IDLE, Workflow};
 use crate::state::State;
-
-use super::{drive, findings_report, session_record, session_start, synthesis};
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let prompt = prompt(event);
-    let mut live = session_record::open_session(event, state, context);
+    let mut live = record::open_session(event, state, context);
     let mut plan = Plan::because("a prompt");
-    session_record::mark_seen(&mut live, context);
+    record::mark_seen(&mut live, context);
     if live.source == "fork" && live.lineage.is_none() {
-        let parent = session_start::fork_parent(event, context);
+        let parent = fork_parent(event, context);
         live.lineage = parent.map(|parent| Lineage::new(parent, "fork"));
     }
     if is_machine_made(&prompt) {
@@ -44,9 +45,11 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let turn = drive::Turn { event, state, context };
     let approved = match is_machine_made(&prompt) {
         true => None,
-        false => drive::autonomous::approve_by_prompt(&mut plan, &live, &turn, &prompt, adopted),
+        false => crate::loops::autonomous::drive::approve_by_prompt(
+            &mut plan, &live, &turn, &prompt, adopted,
+        ),
     };
-    session_record::put_with_copies(&mut plan, &live, state);
+    record::put_with_copies(&mut plan, &live, state);
     if let Some(approved) = approved {
         approved.put(&mut plan, state);
     }
@@ -75,10 +78,10 @@ fn slash_command(prompt: &str) -> Option<&str> {
 mod tests {
     use serde_json::json;
 
-    use crate::books::live::Live;
-    use crate::books::queue::Queue;
-    use crate::event::Kind::UserPromptSubmit;
+    use crate::core::event::Kind::UserPromptSubmit;
     use crate::hooks::testing::*;
+    use crate::loops::queue::document::Queue;
+    use crate::session::live::Live;
     use crate::state::map::Files;
 
     #[test]

@@ -9,8 +9,8 @@
 //! | runs | none | below the client's cap | `Go` | is blocked, with what to do next |
 //! | runs | none | one below the cap | `Go` | is allowed, the loop is `stalled` |
 
-use super::{Loop, Say, Verdict};
-use crate::time::Time;
+use crate::core::time::Time;
+use crate::loops::{Loop, Say, Verdict};
 
 /// What the client does when nothing is set.
 pub const CLIENTS_CAP: u64 = 8;

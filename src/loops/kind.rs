@@ -1,12 +1,12 @@
 //! What all loops have in common: the words of their commands, and what hooks and commands do with
 //! one of them.
 
-use super::governor::Stop;
-use super::{Ending, Say, Verdict};
-use crate::books::live::Live;
-use crate::plan::Plan;
+use crate::core::time::Time;
+use crate::loops::governor::Stop;
+use crate::loops::{Ending, Say, Verdict};
+use crate::session::live::Live;
 use crate::state::State;
-use crate::time::Time;
+use crate::state::plan::Plan;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopKind {

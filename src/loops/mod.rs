@@ -5,15 +5,17 @@
 
 pub mod autonomous;
 pub mod branch;
+pub mod commands;
+pub mod drive;
 pub mod governor;
 pub mod iterative;
 pub mod kind;
+pub mod ownership;
 pub mod promise;
 pub mod queue;
-pub mod render;
 
-pub use crate::books::ending::{Ending, Verdict};
-use crate::time::{self, Time};
+pub use crate::core::ending::{Ending, Verdict};
+use crate::core::time::{self, Time};
 pub use kind::{Loop, LoopKind};
 
 /// What a loop wants at a Stop.

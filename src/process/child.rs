@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::pipe::Reading;
-use crate::facts::processes;
+use crate::process::pipe::Reading;
+use crate::process::processes;
 
 /// A program to run to its end.
 pub struct Run<'a> {
@@ -170,7 +170,7 @@ pub fn try_line(
     limit: Duration,
     shown: bool,
 ) -> io::Result<Tried> {
-    let signals = super::signals::Signals::noted()?;
+    let signals = crate::process::signals::Signals::noted()?;
     let mut command = Command::new("sh");
     command.args(["-c", line]).env(MARK, mark).current_dir(dir).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -8,7 +8,7 @@ use std::io;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::json::scan;
+use crate::core::json::scan;
 
 /// Payloads hold whole files, but not more than this. What is larger is refused, not truncated.
 const LARGEST: usize = 16 << 20;

@@ -3,10 +3,10 @@
 use std::any::{Any, TypeId};
 use std::cell::{Cell, OnceCell, RefCell};
 
-use super::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers};
-use crate::error::{Error, Result};
-use crate::id::FileStem;
-use crate::json::Object;
+use crate::core::error::{Error, Result};
+use crate::core::id::FileStem;
+use crate::core::json::Object;
+use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers};
 
 /// The state of a project as one event or one command sees it.
 ///
@@ -202,11 +202,6 @@ impl<'s> State<'s> {
     pub fn has_bytes(&self, doc: &Doc, bytes: &[u8]) -> bool {
         let entry = self.entries.find(|entry| entry.doc == *doc);
         entry.is_some_and(|entry| entry.bytes.as_ref().is_some_and(|have| have.as_slice() == bytes))
-    }
-
-    /// Whether there is a folder of this name below `.claude`.
-    pub fn has_folder(&self, folder: &str) -> bool {
-        self.keep_error(self.source.has_folder(folder)).unwrap_or(false)
     }
 
     /// The files themselves, for what is no document.

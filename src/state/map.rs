@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Aside, Doc, Document, Source, State};
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::state::{Aside, Doc, Document, Source, State};
 
 /// Files below `.claude`, by their paths.
 #[derive(Clone, Default)]

@@ -3,14 +3,15 @@
 //! A document is declared once, beside its type ([`Document`] with its [`Row`]); [`State`] reads it
 //! when it is first asked for, once. Nothing here knows a single document.
 
-mod frozen;
-mod handle;
+pub mod frozen;
+pub mod handle;
 #[cfg(test)]
 pub mod map;
-mod row;
-mod source;
+pub mod plan;
+pub mod row;
+pub mod source;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub use frozen::Frozen;
 pub use handle::{Read, State, Write, is_newer};

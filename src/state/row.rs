@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::id::FileStem;
+use crate::core::id::FileStem;
 
 /// The bytes of a document as they were read. A document may keep them, and parse what it needs.
 pub type Bytes = Rc<Vec<u8>>;
@@ -180,7 +180,10 @@ impl Doc {
 }
 
 /// A type that is kept in a file.
-pub trait Document: Sized + 'static {
+pub trait Document: PartialEq + Sized + 'static {
+    /// Whether equal documents have equal bytes, so that nothing has to be printed to compare them.
+    /// Others may have been laid out by somebody else.
+    const IS_SPLICED: bool = false;
     /// Usually one; a type of text may have several.
     const ROWS: &'static [&'static Row];
     type Key: ?Sized;
@@ -204,11 +207,13 @@ macro_rules! document {
     ($type:ident by $key:ty, $row:expr, $doc:expr $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?) => {
         impl $crate::state::Document for $type {
             const ROWS: &'static [&'static $crate::state::Row] = &[&$row];
+            $(const IS_SPLICED: bool = $crate::state::document!(@spliced $bytes);)?
             type Key = $key;
 
             fn doc(key: &$key) -> $crate::state::Doc {
                 let address: fn(&'static $crate::state::Row, &$key) -> $crate::state::Doc = $doc;
-                address(const { Self::ROWS[0] }, key)
+                const ROW: &$crate::state::Row = &$row;
+                address(ROW, key)
             }
 
             fn parse(
@@ -234,7 +239,8 @@ macro_rules! document {
         ) -> Result<Self, String> = $parse;
         parse($doc, $bytes)
     }};
-    (@bytes $self:ident) => { $crate::books::to_bytes($self) };
+    (@spliced $bytes:expr) => { true };
+    (@bytes $self:ident) => { $crate::core::text::to_bytes($self) };
     (@bytes $self:ident, $bytes:expr) => {{
         let bytes: fn(&Self) -> Vec<u8> = $bytes;
         bytes($self)

@@ -1,8 +1,8 @@
-//! Where a [`State`](super::State) reads from: the locked store, the files without the lock, or a
+//! Where a [`State`](crate::state::State) reads from: the locked store, the files without the lock, or a
 //! map in a test.
 
-use super::Doc;
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::state::Doc;
 
 pub trait Source {
     /// The bytes of a file below `.claude`; `None` only if there is none.

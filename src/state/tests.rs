@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::map::Files;
-use super::{Aside, Doc, Document, Frozen, Row, Source, State, Trouble, document};
-use crate::error::{self, Error};
+use crate::core::error::{self, Error};
+use crate::state::map::Files;
+use crate::state::{Aside, Doc, Document, Frozen, Row, Source, State, Trouble, document};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Note {
@@ -206,7 +206,6 @@ fn an_error_of_the_file_system_is_kept_for_the_commit() {
     let state = State::new(&files);
     assert_eq!(state.get_by::<Note>("a"), None);
     assert_eq!(state.get::<Board>(), None);
-    assert!(!state.has_folder("state"));
     assert_eq!(state.unreadable(), [Note::doc("a"), Board::doc(&())]);
     let first = state.check().unwrap_err().to_string();
     assert!(first.starts_with("cannot read: state/notes/a.json: "), "{first}");

@@ -1,8 +1,8 @@
 //! What finished sessions leave: old metrics entries and their agents' results.
 
-use crate::error::Result;
-use crate::id::FileStem;
-use crate::json::Object;
+use crate::core::error::Result;
+use crate::core::id::FileStem;
+use crate::core::json::Object;
 use crate::state::Doc;
 use crate::store::Store;
 use crate::store::dir::Dir;
@@ -20,7 +20,7 @@ const SYNTHESIS: &str = "synthesis.json";
 impl Store {
     /// Adds lines to a document, but not those that are at its end already: the process that wrote
     /// them may have been killed before it took them out of where they were.
-    pub(super) fn add_lines(&self, doc: &Doc, lines: &[String]) -> Result<()> {
+    pub fn add_lines(&self, doc: &Doc, lines: &[String]) -> Result<()> {
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
         let tail = folder.read_tail(&file, ARCHIVE_TAIL)?;
@@ -42,7 +42,7 @@ impl Store {
 
     /// Moves a session's results to `results-archive/{session}`. If it was alone, the whole folder
     /// is renamed, whatever is in it; else its own files move one by one.
-    pub(super) fn archive_results(&self, session_id: &str, alone: bool) -> Result<()> {
+    pub fn archive_results(&self, session_id: &str, alone: bool) -> Result<()> {
         let name = FileStem::of(session_id);
         let parked = self.folders.find(PARKED)?;
         let Some(results) = self.folders.find(RESULTS)? else { return Ok(()) };
@@ -88,7 +88,7 @@ impl Store {
 
     /// The way back: what a session left when it was closed is its own again. Its synthesis is
     /// parked, because another session's may be in its place.
-    pub(super) fn restore_results(&self, session_id: &str) -> Result<()> {
+    pub fn restore_results(&self, session_id: &str) -> Result<()> {
         let name = FileStem::of(session_id);
         let Some(archive) = self.folders.find(RESULTS_ARCHIVE)? else { return Ok(()) };
         let Some(from) = archive.sub(name.as_str())? else { return Ok(()) };

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 use crate::state::Doc;
 use crate::store::{NEW, Store, quarantine};
 

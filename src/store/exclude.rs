@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 
 /// Adds a pattern, once.
 pub fn add(exclude: &Path, pattern: &str) -> Result<()> {

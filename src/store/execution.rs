@@ -6,11 +6,13 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::facts::execution::FILE;
+use crate::core::error::{Error, Result};
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::lock::{self, Lock, Taken};
+
+/// The state of an execution, in the folder that its user named.
+pub const FILE: &str = "execute-state.json";
 
 pub const LOCK: &str = ".execute-state.lock";
 const NEW: &str = ".execute-state.new";

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::store::dir::Dir;
 use crate::store::home;
 

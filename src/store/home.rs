@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::books::settings::Settings;
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
+use crate::core::settings::Settings;
 use crate::store::dir::Dir;
 
 pub const LOCK: &str = ".lock";

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
-use crate::schema::fields;
+use crate::core::schema_fields;
 use crate::state::{Format, Row};
 use crate::store::dir::Dir;
 
@@ -17,7 +17,7 @@ const LARGEST: u64 = 1 << 20;
     "time", "event", "session", "wrote", "us", "outcome"
 ])))]
 pub struct Line<'a> {
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
     pub time: &'a str,
     pub event: &'a str,
     pub session: &'a str,

@@ -20,37 +20,34 @@
 //!    is primary, then the copies that the next event derives again.
 //! 7. **Log** one line, let go of the lock by exiting.
 
-mod archive;
-pub mod branches;
+pub mod archive;
 pub mod dir;
-mod entries;
+pub mod entries;
 pub mod exclude;
 pub mod execution;
-mod folders;
+pub mod folders;
 pub mod home;
-pub mod iterative;
 pub mod lock;
 pub mod log;
 pub mod quarantine;
 pub mod recorded;
 pub mod rejected;
-mod repair;
+pub mod repair;
 pub mod scratch;
 pub mod set_aside;
 pub mod settings_file;
 pub mod spool;
-pub mod survey;
 pub mod view;
 
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
 
-use crate::books::settings::{Durability, Settings};
-use crate::error::{Error, Result};
-use crate::plan::Change;
+use crate::core::error::{Error, Result};
+use crate::core::settings::{Durability, Settings};
+use crate::core::time::Time;
+use crate::state::plan::Change;
 use crate::state::{Aside, Doc, Source, State, Write};
-use crate::time::Time;
 use dir::Dir;
 use folders::Folders;
 use lock::{Lock, Taken};

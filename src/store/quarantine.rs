@@ -1,8 +1,8 @@
 //! `quarantine/`: documents of ours that could not be read, moved out of the way under the lock.
 
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
-use crate::time::{self, Time};
 
 /// Copies of one document.
 const COPIES: usize = 3;

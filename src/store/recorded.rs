@@ -1,10 +1,10 @@
 //! `recorded/`: payloads as they came, redacted, for playing them again. Only while the setting
 //! `record` is on.
 
-use crate::error::Result;
-use crate::event::Kind;
+use crate::core::error::Result;
+use crate::core::event::Kind;
+use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
-use crate::time::{self, Time};
 
 pub const ROOM: &str = "recorded";
 /// The same below `.claude`.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::error::Result;
-use crate::facts::secrets::Redactor;
+use crate::core::error::Result;
+use crate::core::redaction::Redactor;
+use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
-use crate::time::{self, Time};
 
 const FILES: usize = 20;
 const LARGEST: usize = 1 << 20;

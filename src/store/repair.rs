@@ -4,7 +4,7 @@
 use std::io;
 use std::rc::Rc;
 
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
 use crate::store::dir::Dir;
 use crate::store::{Store, quarantine};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::Result;
+use crate::core::error::Result;
 use crate::store::dir::Dir;
 
 pub struct Scratch {

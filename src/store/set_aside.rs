@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::core::time;
 use crate::store::Store;
 use crate::store::dir::Dir;
-use crate::time;
 
 pub const ROOM: &str = "set-aside";
 const KEPT: usize = 5;

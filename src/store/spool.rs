@@ -7,11 +7,11 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::{Error, Result};
-use crate::facts::client::Client;
-use crate::facts::git::Git;
+use crate::core::error::{Error, Result};
 #[cfg(test)]
-use crate::schema::fields;
+use crate::core::schema_fields;
+use crate::git::refs::Git;
+use crate::process::client::Client;
 use crate::state::Row;
 use crate::store::dir::Dir;
 
@@ -26,12 +26,12 @@ const STALE_AFTER: i64 = 10;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(extend("required" = ["time", "client", "git", "payload"])))]
 pub struct Entry {
-    #[cfg_attr(test, schemars(schema_with = "fields::time"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
     pub time: String,
     pub client: Client,
     pub git: Git,
     /// What the client sent, secrets redacted.
-    #[cfg_attr(test, schemars(with = "crate::books::Extra"))]
+    #[cfg_attr(test, schemars(with = "crate::core::text::Extra"))]
     pub payload: Box<RawValue>,
 }
 

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::books::settings::Settings;
-use crate::error::{Error, Result};
+use crate::core::error::{Error, Result};
+use crate::core::settings::Settings;
 use crate::state::{Aside, Doc, Document, Source, State};
 use crate::store::dir::Dir;
 use crate::store::home;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::documents::Declared;
-use crate::error::{Error, Result};
-use crate::schema;
-use crate::schema::checker::{Checker, Fault};
+use crate::core::error::{Error, Result};
 use crate::state::Doc;
+use crate::validate::documents::Declared;
+use crate::validate::schema;
+use crate::validate::schema::checker::{Checker, Fault};
 
 pub struct Checkers(BTreeMap<&'static str, Checker>);
 

@@ -2,27 +2,30 @@
 //!
 //! `place` knows which file is what, `document` what may be in it, `repair` what to do about it.
 
-mod document;
+pub mod commands;
+pub mod document;
+pub mod documents;
 pub mod place;
-mod repair;
+pub mod repair;
+pub mod schema;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use repair::repair;
 
-use crate::books::autonomous::{self, Autonomous};
-use crate::books::executions::Executions;
-use crate::documents;
-use crate::error::{Error, Result};
+use crate::branch::folder::BRANCHES;
+use crate::core::error::{Error, Result};
+use crate::core::json::Object;
 use crate::execute::document as execution;
-use crate::facts::files;
-use crate::json::Object;
-use crate::schema::checker::Fault;
+use crate::execute::registry::Executions;
+use crate::loops::autonomous::document as autonomous;
+use crate::loops::autonomous::document::Autonomous;
+use crate::loops::iterative::folder::all_tasks;
+use crate::process::files;
 use crate::state::{Doc, Document, Source, is_newer};
-use crate::store::branches::BRANCHES;
-use crate::store::iterative::all_tasks;
 use crate::store::view::{Is, View};
+use crate::validate::schema::checker::Fault;
 use document::Checkers;
 use place::{Place, is_folder_of_ours, place_of};
 
@@ -85,7 +88,7 @@ pub fn problems(view: &View) -> Result<Report> {
     for slug in all_tasks(view)? {
         report.check_file(
             &checkers,
-            &crate::books::iterative::Task::doc(&slug).below_claude(),
+            &crate::loops::iterative::document::Task::doc(&slug).below_claude(),
             view,
         );
     }

@@ -1,7 +1,7 @@
 //! Which file below `.claude` is what, by its path.
 
-use crate::documents::{self, Declared};
 use crate::state::{Doc, Format};
+use crate::validate::documents::{self, Declared};
 
 pub enum Place {
     /// One document.

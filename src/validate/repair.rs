@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use super::document::Checkers;
-use super::place::{Place, place_of};
-use super::{Note, Report, SETTINGS, below_claude, lines, problems};
-use crate::books::active::Active;
-use crate::books::current::CurrentFile;
-use crate::books::iterative::Task;
-use crate::books::live::Live;
-use crate::books::metrics::{self, Metrics};
-use crate::books::plural;
-use crate::documents::{self, Declared};
-use crate::error::Result;
+use crate::core::error::Result;
+use crate::core::id::TaskSlug;
+use crate::core::text::plural;
 use crate::hook_path::locked_store;
-use crate::hooks::session_record;
-use crate::id::TaskSlug;
-use crate::plan::Plan;
+use crate::loops::iterative::document::Task;
 use crate::process::Process;
+use crate::session::active::Active;
+use crate::session::current::CurrentFile;
+use crate::session::live::Live;
+use crate::session::metrics::{self, Metrics};
+use crate::session::record;
+use crate::state::plan::Plan;
 use crate::state::{Doc, Source, State};
 use crate::store::Store;
 use crate::store::view::View;
+use crate::validate::document::Checkers;
+use crate::validate::documents::{self, Declared};
+use crate::validate::place::{Place, place_of};
+use crate::validate::{Note, Report, SETTINGS, below_claude, lines, problems};
 
 /// What a repair found, did and left.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ fn rebuild_copies(store: &Store) -> Result<Vec<Note>> {
     let state = State::new(store);
     let mut plan = Plan::default();
     let lives: Vec<&Live> = state.all::<Live>().collect();
-    session_record::put_copies(&mut plan, lives.into_iter(), &state);
+    record::put_copies(&mut plan, lives.into_iter(), &state);
     let before = store.written().len();
     store.commit(&plan.changes, &state)?;
     let had_current = state.get::<CurrentFile>().is_some();

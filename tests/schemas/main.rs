@@ -16,8 +16,9 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use documents::{distinct, of_cases, of_recorded, seed, seeds};
-use hookkeeper::schema::checker::Checker;
-use hookkeeper::schema::{self, named};
+use hookkeeper::inside::validate::schema;
+use hookkeeper::inside::validate::schema::checker::Checker;
+use hookkeeper::inside::validate::schema::named;
 use mutations::mutations;
 use serde_json::{Value, json};
 

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::value::RawValue;
 
-use crate::event::{self, Parsed};
-use crate::facts::files;
-use crate::json::Object;
-use crate::process::Process;
+use crate::core::event::{self, Parsed};
+use crate::core::json::Object;
+use crate::process::{Process, files};
 
 pub struct Input {
     /// The file, with the number of the payload if it has several.

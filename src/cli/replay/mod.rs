@@ -1,7 +1,7 @@
 //! `hookkeeper replay`: payloads once more, on a copy of the books, with all that they did.
 
-mod input;
-mod tree;
+pub mod input;
+pub mod tree;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,17 +9,17 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::Project;
-use crate::Outcome;
-use crate::books::plural;
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
 use crate::process::child::{self, Ended};
 use crate::process::lines::Lines;
 use crate::process::signals::Signals;
-use crate::root::BOOKS;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::scratch::Scratch;
 use crate::store::view::View;
+use crate::turn::root::BOOKS;
 use input::Input;
 use tree::Tree;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cli::diff;
+use crate::console::diff;
 use crate::store::dir::Dir;
 use crate::store::home;
 

@@ -1,11 +1,11 @@
 //! Our entries into the text of a settings file, and out of it. Each step changes one place and
 //! reads the text again, so that no step has to know what another one moved.
 
-use super::handler::{PROGRAM, is_compound, is_current, is_ours, wired_group};
-use super::layout::Layout;
-use super::matcher::is_equivalent;
-use super::tree::{self, Malformed, Member, Node, line_and_column};
-use crate::event::{EventRow, Kind};
+use crate::client::settings::handler::{PROGRAM, is_compound, is_current, is_ours, wired_group};
+use crate::client::settings::layout::Layout;
+use crate::client::settings::matcher::is_equivalent;
+use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
+use crate::core::event::{EventRow, Kind};
 
 /// The text with all our events wired to `program`. What is wired already stays as it is.
 pub fn wire(text: &str, program: &str) -> Result<String, Malformed> {
@@ -223,7 +223,7 @@ impl Removable<'_> {
 }
 
 /// The places of what is in an object or a list.
-pub(super) fn item_spans(holder: &Node) -> Vec<std::ops::Range<usize>> {
+pub fn item_spans(holder: &Node) -> Vec<std::ops::Range<usize>> {
     let members = holder.members().iter().map(|member| member.span.clone());
     members.chain(holder.elements().iter().map(|element| element.span.clone())).collect()
 }

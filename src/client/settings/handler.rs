@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::tree::Node;
-use crate::event::{EventRow, Kind};
-use crate::facts::command;
+use crate::client::settings::tree::Node;
+use crate::core::command_line;
+use crate::core::event::{EventRow, Kind};
 
 /// The program's name, with whatever directory before it.
 pub const PROGRAM: &str = "hookkeeper";
@@ -24,7 +24,7 @@ fn steps(handler: &Node) -> Option<Vec<Vec<String>>> {
     }
     let command = handler.get("command")?.text()?;
     let Some(args) = handler.get("args").filter(|args| !args.is_null()) else {
-        return Some(command::steps(command));
+        return Some(command_line::steps(command));
     };
     let mut words = vec![command.to_owned()];
     for arg in args.elements() {
@@ -46,7 +46,7 @@ pub fn is_compound(handler: &Node) -> bool {
 }
 
 fn calls_us(step: &[String]) -> bool {
-    command::program(step) == PROGRAM && step.get(1).is_some_and(|word| word == "hook")
+    command_line::program(step) == PROGRAM && step.get(1).is_some_and(|word| word == "hook")
 }
 
 /// Whether a handler of ours can stay as it is. What a user added or tuned is theirs.

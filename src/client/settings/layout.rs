@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::edit::item_spans;
-use super::tree::Node;
+use crate::client::settings::edit::item_spans;
+use crate::client::settings::tree::Node;
 
 pub struct Layout {
     newline: &'static str,

@@ -6,9 +6,9 @@
 
 pub mod edit;
 pub mod handler;
-mod layout;
+pub mod layout;
 pub mod matcher;
 pub mod scope;
 pub mod tree;
 #[cfg(test)]
-mod wiring_files;
+pub mod wiring_files;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::event::{EventRow, Kind};
+use crate::core::event::{EventRow, Kind};
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test that compares files, and may rewrite them")]

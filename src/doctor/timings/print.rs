@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{TimingRow, Timings, tabulate};
-use crate::books::{clip, plural};
+use crate::client::hook_runs;
+use crate::core::text::{clip, plural};
 use crate::doctor::gather::transcripts_dir;
-use crate::facts::hook_runs;
+use crate::doctor::timings::{TimingRow, Timings, tabulate};
 use crate::process::Process;
-use crate::root::shown;
 use crate::store::view::View;
+use crate::turn::root::shown;
 
 /// Weeks of work; more would be history.
 const NEWEST: usize = 200;

@@ -1,15 +1,15 @@
 //! `execute fail`: an attempt that came to nothing, and what the next one should know.
 
-use super::TaskTarget;
-use crate::Outcome;
-use crate::books::clip_block;
-use crate::books::errors::Class;
-use crate::cli::{Project, said_json};
+use crate::console::project::{Project, said_json};
+use crate::core::outcome::Outcome;
+use crate::core::text::clip_block;
+use crate::errors::classify;
+use crate::errors::document::Class;
 use crate::execute::TasksFolder;
+use crate::execute::commands::TaskTarget;
 use crate::execute::document::TaskStatus;
 use crate::execute::recover::recover_task;
 use crate::execute::transitions::{self, FailedAttempt};
-use crate::facts::classify;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::{Target, absolute, project_of_plan, registry};
-use crate::Outcome;
-use crate::books::{clip, plural};
-use crate::cli::{Project, said_json};
+use crate::console::project::{Project, said_json};
+use crate::core::outcome::Outcome;
+use crate::core::text::{clip, plural};
+use crate::execute::commands::{Target, absolute, project_of_plan, registry};
 use crate::execute::document::{Execution, FILE};
 use crate::execute::{Repository, TasksFolder, locate, plan_files, schedule, setup};
 

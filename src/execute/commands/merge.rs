@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
-use crate::cli::said_json;
+use crate::console::project::said_json;
+use crate::core::outcome::Outcome;
 use crate::execute::TasksFolder;
 use crate::execute::merge::{self, MergeOutcome};
 

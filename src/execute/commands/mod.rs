@@ -1,31 +1,31 @@
 //! `hookkeeper execute`: one file per command, and what they share.
 
-mod fail;
-mod init;
-mod merge;
-mod next;
-mod rebuild;
-mod registry;
-mod reset;
-mod resume;
-mod start;
-mod status;
-mod verify;
+pub mod fail;
+pub mod init;
+pub mod merge;
+pub mod next;
+pub mod rebuild;
+pub mod registry;
+pub mod reset;
+pub mod resume;
+pub mod start;
+pub mod status;
+pub mod verify;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::Error;
-use super::document::Execution;
-use super::plan::TaskPlan;
-use super::reconcile::Correction;
-use super::tasks_folder::TasksFolder;
-use crate::Outcome;
-use crate::books::plural;
-use crate::cli::Project;
-use crate::cli::loop_command::Who;
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
+use crate::execute::Error;
+use crate::execute::document::Execution;
+use crate::execute::plan::TaskPlan;
+use crate::execute::reconcile::Correction;
+use crate::execute::tasks_folder::TasksFolder;
+use crate::loops::commands::Who;
 
 #[derive(clap::Args)]
 pub struct Arguments {

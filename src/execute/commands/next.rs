@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
-use crate::books::{clip, plural};
-use crate::cli::said_json;
+use crate::console::project::said_json;
+use crate::core::outcome::Outcome;
+use crate::core::text::{clip, plural};
 use crate::execute::document::{Execution, ExecutionStatus, MAX_ATTEMPTS, TaskRecord, TaskStatus};
 use crate::execute::plan_files::load_task_file;
 use crate::execute::{TasksFolder, schedule, task_branch};

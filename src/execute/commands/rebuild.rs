@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Target, absolute, corrections_json, corrections_text, project_of_plan, registry};
-use crate::Outcome;
-use crate::cli::{Project, said_json};
+use crate::console::project::{Project, said_json};
+use crate::core::outcome::Outcome;
 use crate::execute::TasksFolder;
+use crate::execute::commands::{
+    Target, absolute, corrections_json, corrections_text, project_of_plan, registry,
+};
 use crate::execute::rebuild::{self, RebuildOptions};
 
 #[derive(clap::Args)]

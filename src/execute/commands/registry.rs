@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::books::executions::{Executions, Known};
-use crate::cli::Project;
+use crate::console::project::Project;
 use crate::execute::TasksFolder;
 use crate::execute::document::Execution;
-use crate::plan::Plan;
+use crate::execute::registry::{Executions, Known};
+use crate::state::plan::Plan;
 
 /// Enters an execution that has just begun.
 pub fn add(folder: &TasksFolder, state: &Execution) -> anyhow::Result<()> {

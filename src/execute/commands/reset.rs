@@ -2,10 +2,10 @@
 
 use anyhow::bail;
 
-use super::{Target, TaskTarget, registry};
-use crate::Outcome;
-use crate::books::plural;
-use crate::cli::said_json;
+use crate::console::project::said_json;
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
+use crate::execute::commands::{Target, TaskTarget, registry};
 use crate::execute::document::{ClaimedStep, FILE, TaskStatus};
 use crate::execute::recover::recover_task;
 use crate::execute::{TasksFolder, reset, task_branch, worktree_status};

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Target, corrections_json, corrections_text, next, registry};
-use crate::Outcome;
-use crate::cli::said_json;
+use crate::console::project::said_json;
+use crate::core::outcome::Outcome;
+use crate::execute::commands::{Target, corrections_json, corrections_text, next, registry};
 use crate::execute::document::{Execution, TaskStatus};
 use crate::execute::{Correction, TasksFolder, resume};
 

@@ -2,9 +2,9 @@
 
 use anyhow::bail;
 
-use super::next::agent_brief;
-use crate::Outcome;
-use crate::cli::said_json;
+use crate::console::project::said_json;
+use crate::core::outcome::Outcome;
+use crate::execute::commands::next::agent_brief;
 use crate::execute::document::{Claim, ClaimedStep, Execution, MAX_ATTEMPTS, TaskStatus};
 use crate::execute::recover::recover_task;
 use crate::execute::{Repository, TasksFolder, schedule, task_branch, transitions, worktree};

@@ -1,14 +1,14 @@
 //! `execute status`: layers as a tree with bars; and `execute stop`.
 
-use crate::Outcome;
-use crate::books::{clip, plural};
-use crate::cli::said_json;
-use crate::cli::table::{align, clean};
+use crate::console::project::said_json;
+use crate::console::table::{align, clean};
+use crate::core::outcome::Outcome;
+use crate::core::text::{clip, plural};
+use crate::core::time;
 use crate::execute::TasksFolder;
 use crate::execute::document::{
     Execution, ExecutionStatus, LayerStatus, QueueStatus, TaskRecord, TaskStatus,
 };
-use crate::time;
 
 const BAR: u64 = 20;
 /// Of a layer's tasks so many are shown; the rest is counted.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::TaskTarget;
-use crate::Outcome;
-use crate::books::plural;
-use crate::cli::{Project, said_json};
+use crate::console::project::{Project, said_json};
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
+use crate::execute::commands::TaskTarget;
 use crate::execute::document::{ClaimedStep, TaskStatus, Verification};
 use crate::execute::plan_files::load_task_file;
 use crate::execute::recover::recover_task;

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::{
+use crate::core::text::Extra;
+use crate::core::time;
+use crate::execute::document::{
     Execution, ExecutionMetrics, ExecutionStatus, Layer, LayerStatus, QueueStatus, TaskStatus,
 };
-use crate::books::Extra;
-use crate::time;
 
 /// The names that other tools have for the same counts.
 const OTHER_NAMES: [(&str, &str); 10] = [

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::books::{Extra, keep_newest};
-use crate::facts::client::Client;
 #[cfg(test)]
-use crate::schema::fields;
+use crate::core::schema_fields;
+use crate::core::text::{Extra, keep_newest};
+use crate::process::client::Client;
 
 /// A task that failed so often is abandoned.
 pub const MAX_ATTEMPTS: u64 = 5;
@@ -28,7 +28,7 @@ pub struct TaskRecord {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<TaskCommit>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
     pub merged_at: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<AttemptError>,
@@ -47,7 +47,7 @@ pub struct TaskRecord {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
     pub started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
@@ -92,7 +92,7 @@ pub struct TaskCommit {
     pub kind: String,
     pub attempt: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
     pub created_at: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -108,7 +108,7 @@ pub struct AttemptError {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_null"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
     pub timestamp: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -141,7 +141,7 @@ pub struct Verification {
     /// What the commands left in the worktree that nobody tracks: it goes with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
     pub at: String,
     #[serde(flatten)]
     pub extra: Extra,
@@ -155,7 +155,7 @@ pub struct Verification {
 pub struct Claim {
     pub step: ClaimedStep,
     pub by: Client,
-    #[cfg_attr(test, schemars(schema_with = "fields::time_or_empty"))]
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
     pub at: String,
     /// Where the base branch was: a branch that is still there was never worked on, a merge starts
     /// from there.

@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{
+use crate::client::settings::scope::Scope;
+use crate::client::wiring::WiredFile;
+use crate::core::error::{Error, Result};
+use crate::store::dir::Dir;
+use crate::store::settings_file::{
     Original, check_writable, file_name, find_original, read_file, read_first_backup, read_record,
     temporary_name,
 };
-use crate::books::wiring::WiredFile;
-use crate::client::settings::scope::Scope;
-use crate::error::{Error, Result};
-use crate::store::dir::Dir;
 
 /// Where the files of a scope are, and what they may lead to.
 pub struct SettingsPaths<'a> {
@@ -106,7 +106,7 @@ impl SettingsPaths<'_> {
     }
 
     /// The file behind a path: a symlink may lead to somewhere in the project or the home.
-    pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf> {
+    pub fn resolve(&self, path: &Path) -> Result<PathBuf> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path.to_owned()),
             Err(error) => return Err(Error::io("read", path, error)),

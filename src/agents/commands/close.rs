@@ -1,0 +1,42 @@
+//! `hookkeeper agents close`: strikes off an agent that runs no more and that no session knows.
+
+use anyhow::{Context as _, bail};
+
+use crate::branch::agent_book::AgentBook;
+use crate::console::project::{Project, one_of, said_json};
+use crate::core::id::BranchKey;
+use crate::core::outcome::Outcome;
+use crate::core::time;
+use crate::session::live::Live;
+use crate::state::plan::Plan;
+
+pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
+    let books = project.view()?.map(|view| view.agent_books()).unwrap_or_default();
+    let now = time::spell(project.process.now());
+    let (entry, folder) = project.change(|store, state| {
+        let mut running = state.all::<Live>().flat_map(|live| &live.agents);
+        if let Some(agent) = running.find(|agent| agent.id == named) {
+            bail!(
+                "agent {named} runs in session {}; /tasks in Claude Code stops it",
+                agent.session_id
+            );
+        }
+        let open = |book: &AgentBook| book.open().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+        let ids: Vec<String> = books.iter().flat_map(|(_, book)| open(book)).collect();
+        let id = one_of(named, &ids, "agent that was left behind", "")?;
+        let folder = books.iter().find(|(_, book)| open(book).contains(&id));
+        let folder = folder.map(|(folder, _)| folder.clone()).context("it is gone")?;
+        let read = state.read::<AgentBook>(&BranchKey::known(&folder).context("it is gone")?);
+        let mut book = read.value.cloned().unwrap_or_default();
+        book.mark_lost(&id, &now, "closed by a person");
+        let entry = book.find(&id).context("it is gone")?;
+        let mut plan = Plan::default();
+        plan.put(&read, &book);
+        store.commit(&plan.changes, state)?;
+        Ok((entry, folder))
+    })?;
+    if as_json {
+        return said_json(&entry);
+    }
+    Ok(Outcome::said(format!("{}: closed, in the book of branch {folder} as failed.", entry.id)))
+}

@@ -1,0 +1,108 @@
+//! `hookkeeper agents stuck`: who runs, says nothing, and what can be done about it. An agent that
+//! still works is never called stuck: its transcript grows, or its events come.
+
+use serde_json::{Value, json};
+
+use crate::agents::agent::Agent;
+use crate::branch::tracked::Tracked;
+use crate::branch::witness;
+use crate::client::side_file;
+use crate::console::project::{Project, said_json};
+use crate::console::table::{self, row};
+use crate::core::outcome::Outcome;
+use crate::core::text::{clip, plural};
+use crate::core::time::{self, Time};
+use crate::process::files;
+use crate::session::live::Live;
+use crate::store::view::View;
+
+/// An agent that is stuck: one of a live session, or one that another tool has left in a branch's
+/// book.
+pub enum Stuck {
+    Own(Box<Agent>),
+    Left { entry: Box<Tracked>, folder: String },
+}
+
+pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome> {
+    let now = project.process.now();
+    let settings = project.settings()?;
+    let stuck = find(view, settings.stuck_after(), now);
+    if as_json {
+        return said_json(&stuck.iter().map(as_value).collect::<Vec<_>>());
+    }
+    if stuck.is_empty() {
+        return Ok(Outcome::said(format!(
+            "No agent is stuck: none has run and been silent for {}.",
+            plural(settings.stuck_after_minutes as usize, "minute")
+        )));
+    }
+    let rows: Vec<_> = stuck.iter().map(|(one, silent)| as_row(one, *silent, now)).collect();
+    let mut text = table::align(&rows);
+    if stuck.iter().any(|(one, _)| matches!(one, Stuck::Own(_))) {
+        text.push_str("\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.");
+    }
+    if stuck.iter().any(|(one, _)| matches!(one, Stuck::Left { .. })) {
+        text.push_str("\nWhat another tool has left behind no session knows: hookkeeper agents close ID strikes it off.");
+    }
+    Ok(Outcome::said(text))
+}
+
+/// All that are stuck, with the seconds of their silence.
+pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
+    let lives = view.lives();
+    let mut stuck = Vec::new();
+    for live in &lives {
+        for agent in &live.agents {
+            let silent = silence(live, agent, now);
+            if agent.is_stuck(silent, now, threshold) {
+                stuck.push((Stuck::Own(Box::new(agent.clone())), silent));
+            }
+        }
+    }
+    for (folder, book) in view.agent_books() {
+        let left = book.open().filter(|entry| entry.session_id.is_none());
+        let left = left.filter(|entry| entry.age(now) > threshold);
+        stuck.extend(left.map(|entry| {
+            let silent = entry.age(now);
+            (Stuck::Left { entry: Box::new(entry.clone()), folder: folder.clone() }, silent)
+        }));
+    }
+    stuck
+}
+
+/// Seconds since the last sign of life.
+pub fn silence(live: &Live, agent: &Agent, now: Time) -> u64 {
+    let transcript = live.transcript_path.as_deref();
+    let written = transcript
+        .and_then(|path| side_file::transcript_path(path, &agent.id))
+        .and_then(|path| files::modified(&path));
+    witness::silence(agent, written.as_ref(), now)
+}
+
+fn as_value((stuck, silent): &(Stuck, u64)) -> Value {
+    match stuck {
+        Stuck::Own(agent) => json!({"agent": agent, "silent_seconds": silent}),
+        Stuck::Left { entry, folder } => {
+            json!({"agent": entry, "branch": folder, "silent_seconds": silent})
+        }
+    }
+}
+
+fn as_row(stuck: &Stuck, silent: u64, now: Time) -> Vec<String> {
+    let silent = format!("silent {}", time::human(silent));
+    match stuck {
+        Stuck::Own(agent) => {
+            let mut row = crate::agents::commands::running(agent, now);
+            row.insert(4, silent);
+            row
+        }
+        Stuck::Left { entry, folder } => row![
+            entry.id,
+            format!("left on {folder}"),
+            entry.kind,
+            format!("for {}", time::human(entry.age(now))),
+            silent,
+            clip(entry.description.as_deref().unwrap_or("task not known"), 80),
+        ],
+    }
+}

@@ -1,0 +1,144 @@
+//! `agents/results/{agent-id}.json`: what an agent found, in the seed's schema.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agents::agent::Agent;
+use crate::core::id::FileStem;
+#[cfg(test)]
+use crate::core::schema_fields;
+use crate::core::text::{Extra, clip, is_zero};
+use crate::core::time;
+use crate::state::{Doc, Row, document};
+
+pub const SUCCESS: &str = "success";
+pub const INTERRUPTED: &str = "interrupted";
+pub const FAILED: &str = "failed";
+pub const LOST: &str = "lost";
+
+/// What an agent found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "agent_id", "type", "task", "started", "completed", "duration_seconds", "status",
+    "findings", "recommendations", "files_analyzed", "metrics"
+])))]
+pub struct AgentResult {
+    pub agent_id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub task: Option<String>,
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    pub started: String,
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    pub completed: String,
+    pub duration_seconds: u64,
+    #[cfg_attr(test, schemars(extend("enum" = [SUCCESS, INTERRUPTED, FAILED, LOST])))]
+    pub status: String,
+    pub findings: Vec<Finding>,
+    pub recommendations: Vec<String>,
+    pub files_analyzed: Vec<String>,
+    pub metrics: Metrics,
+    pub session_id: String,
+    pub parent_task: Option<String>,
+    pub tool_use_id: Option<String>,
+    pub background: Option<bool>,
+    /// The folder of the branch that it was started on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Which run of the agent this is the result of; 0 is the first one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub run: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "severity", "category", "title", "details", "recommendation"
+])))]
+pub struct Finding {
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::severity"))]
+    pub severity: String,
+    pub category: String,
+    pub title: String,
+    pub details: String,
+    pub recommendation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["files_read", "issues_found"])))]
+pub struct Metrics {
+    pub files_read: u64,
+    pub issues_found: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl AgentResult {
+    /// The end of `agent` at `now`, with nothing found yet.
+    pub fn of(agent: Agent, status: &str, now: time::Time) -> Self {
+        let completed = time::spell(now);
+        Self {
+            duration_seconds: time::seconds_between(&agent.started, &completed).unwrap_or(0),
+            agent_id: agent.id,
+            kind: agent.kind,
+            task: agent.task,
+            started: agent.started,
+            completed,
+            status: status.to_owned(),
+            session_id: agent.session_id,
+            parent_task: agent.parent_task,
+            tool_use_id: agent.tool_use_id,
+            background: agent.background,
+            branch: agent.branch,
+            run: agent.run,
+            ..Self::default()
+        }
+    }
+
+    pub fn succeeded(&self) -> bool {
+        self.status == SUCCESS
+    }
+}
+
+/// The result of an agent whose session has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ArchivedResult(pub AgentResult);
+
+document!(ArchivedResult by (String, String), Row {
+    name: "archived-result",
+    path: "state/agents/results-archive/{session-id}/{agent-id}.json",
+    schema: "result",
+    title: "Archived agent result",
+    about: "what an agent of an ended session found",
+    ..Row::EPHEMERAL
+}, |row, (session_id, agent_id)| {
+    Doc::new(row, format!("{}/{}", FileStem::of(session_id), FileStem::of(agent_id)))
+});
+
+document!(AgentResult by str, Row {
+    name: "result",
+    path: "state/agents/results/{agent-id}.json",
+    schema: "result",
+    title: "Agent result",
+    about: "what an agent found",
+    ..Row::EPHEMERAL
+}, Doc::by_id, parse: |doc, bytes| {
+    let result: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    match Self::doc(&result.agent_id) == *doc {
+        true => Ok(result),
+        false => Err(format!("its agent_id is {:?}", clip(&result.agent_id, 80))),
+    }
+});

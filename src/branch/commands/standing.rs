@@ -1,0 +1,187 @@
+//! What the books say about a branch, read for people: without the lock, and up to date where the
+//! session's own transcript is newer than what was saved.
+
+use std::path::Path;
+
+use anyhow::bail;
+
+use crate::agents::commands::stuck;
+use crate::branch::agent_book::AgentBook;
+use crate::branch::document::BranchState;
+use crate::branch::folder::handoff_folder;
+use crate::branch::tracked::Stats;
+use crate::branch::witness::ENDED;
+use crate::client::plan_file;
+use crate::client::todos::{self, Todo};
+use crate::console::project::{Project, read_document};
+use crate::core::id::BranchKey;
+use crate::core::time;
+use crate::errors::document::{ESCALATED, Errors, PENDING};
+use crate::git::command::Git;
+use crate::git::refs;
+use crate::handoff::Standing;
+use crate::loops::queue::document::Queue;
+use crate::session::live::Live;
+use crate::store::view::View;
+
+const COMMITS: &str = "--max-count=30";
+
+/// A branch as the command line sees it.
+pub struct Branch {
+    pub key: BranchKey,
+    pub standing: Standing,
+    pub stats: Stats,
+    /// Seconds of silence, by the ids of the agents that run.
+    pub silent: Vec<(String, u64)>,
+    /// From the project, the oldest first.
+    pub handoffs: Vec<String>,
+}
+
+/// The branch that is named, or checked out.
+pub fn name(project: &Project, named: Option<&str>) -> anyhow::Result<String> {
+    match named {
+        Some(name) if name.trim().is_empty() => bail!("the branch's name is empty"),
+        Some(name) => Ok(name.to_owned()),
+        None => Ok(refs::branch_name(&refs::read(&project.root()?))),
+    }
+}
+
+pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Result<Branch> {
+    let root = project.root()?;
+    let redact = project.redactor()?;
+    let Some(view) = project.view()? else {
+        let key = BranchKey::of(name);
+        let plan = plan_file::find(&root, key.as_str(), &redact);
+        let standing = Standing { branch: name.to_owned(), plan, ..Standing::default() };
+        let (stats, silent, handoffs) = Default::default();
+        return Ok(Branch { key, standing, stats, silent, handoffs });
+    };
+    let key = view.branch_key(name, &root)?;
+    let state: Option<BranchState> = read_document(&view, &key)?;
+    let state =
+        state.unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
+    let book: AgentBook = read_document(&view, &key)?.unwrap_or_default();
+    let is_here = name == crate::branch::commands::standing::name(project, None)?;
+    if !is_here && !view.has_branch_folder(&key) && !is_in_git(&root, name) {
+        bail!("git has no branch {name}, and there are no books of one");
+    }
+    // A session that works on another branch says nothing about this one.
+    let live = session_of(&view, &state, session)
+        .filter(|live| is_here || state.session.as_ref() == Some(&live.session_id));
+    let (book, silent) = witness(project, book, &view)?;
+    let todos = current_todos(live.as_ref(), &state, session.filter(|_| is_here));
+    let id = live.as_ref().map(|live| live.session_id.clone());
+    let id = id.or_else(|| session.filter(|_| is_here).map(str::to_owned));
+    let handoffs = view.handoffs(&key);
+    let standing = Standing {
+        branch: name.to_owned(),
+        plan: plan_file::find(&root, key.as_str(), &redact),
+        todos,
+        agents: book.all(),
+        queue: project.document::<Queue>()?.unwrap_or_default(),
+        errors: match is_here || id.is_some() {
+            true => unresolved(project, id.as_deref())?,
+            false => Vec::new(),
+        },
+        synthesis: project.document()?,
+        session: id,
+        live,
+        state,
+        commits: Vec::new(),
+    };
+    let folder = handoff_folder(&key);
+    let handoffs = handoffs.into_iter().map(|file| format!("{folder}/{file}")).collect();
+    Ok(Branch { key, stats: book.stats(), standing, silent, handoffs })
+}
+
+/// Git is asked itself: it knows all the ways in which it keeps branches.
+fn is_in_git(root: &Path, branch: &str) -> bool {
+    let name = format!("refs/heads/{branch}");
+    Git::in_dir(root)
+        .ask(&["show-ref", "--verify", "--quiet", &name])
+        .is_ok_and(|said| said.is_good())
+}
+
+/// What the session has committed. Asks git, so it is only done where it is wanted.
+pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
+    let Some(start) = live.and_then(|live| live.git_commit_start.as_deref()) else {
+        return Vec::new();
+    };
+    let Ok(root) = project.root() else { return Vec::new() };
+    let range = format!("{start}..HEAD");
+    let args =
+        ["log", "--no-color", "--no-show-signature", "--format=%h %s", COMMITS, &range, "--"];
+    let text = Git::in_dir(&root).answer(&args).ok().flatten().unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The session that is meant; else the one whose state was saved, or the only one that lives.
+fn session_of(view: &View, state: &BranchState, named: Option<&str>) -> Option<Live> {
+    let mut lives = view.lives();
+    let find = |id: &str, lives: &mut Vec<Live>| {
+        let at = lives.iter().position(|live| live.session_id == id)?;
+        Some(lives.remove(at))
+    };
+    match named {
+        Some(id) => find(id, &mut lives),
+        None => state
+            .session
+            .as_deref()
+            .and_then(|id| find(id, &mut lives))
+            .or_else(|| (lives.len() == 1).then(|| lives.remove(0))),
+    }
+}
+
+/// What the transcript says now; else what was saved, if it was this session's.
+fn current_todos(live: Option<&Live>, state: &BranchState, session: Option<&str>) -> Vec<Todo> {
+    let transcript = live.and_then(|live| live.transcript_path.as_deref());
+    let now = transcript.map(|path| todos::read(Path::new(path))).unwrap_or_default();
+    let own = session.is_none() || state.session.as_deref() == session;
+    match (now.is_empty(), &state.execution) {
+        (true, Some(saved)) if own => saved.todos.clone(),
+        _ => now,
+    }
+}
+
+/// The book with those marked that are stuck now, and how long each running one has been silent.
+fn witness(
+    project: &Project,
+    mut book: AgentBook,
+    view: &View,
+) -> anyhow::Result<(AgentBook, Vec<(String, u64)>)> {
+    let now = project.process.now();
+    let threshold = project.settings()?.stuck_after();
+    let lives = view.lives();
+    let mut silent = Vec::new();
+    for entry in book.open().cloned().collect::<Vec<_>>() {
+        let found = lives.iter().find_map(|live| live.agent(&entry.id).map(|agent| (live, agent)));
+        let (quiet, is_stuck) = match found {
+            Some((live, agent)) => {
+                let quiet = stuck::silence(live, agent, now);
+                (quiet, agent.is_stuck(quiet, now, threshold))
+            }
+            // The next start on its branch strikes it off.
+            None if entry.session_id.is_some() => {
+                book.mark_lost(&entry.id, &time::spell(now), ENDED);
+                continue;
+            }
+            None => (entry.age(now), entry.age(now) > threshold),
+        };
+        book.mark_stuck(&entry.id, is_stuck);
+        silent.push((entry.id, quiet));
+    }
+    Ok((book, silent))
+}
+
+fn unresolved(
+    project: &Project,
+    session: Option<&str>,
+) -> anyhow::Result<Vec<crate::errors::document::Record>> {
+    let errors: Option<Errors> = project.document()?;
+    let mut open = errors.map(|errors| errors.records()).unwrap_or_default();
+    open.retain(|record| {
+        matches!(record.status.as_str(), PENDING | ESCALATED)
+            && session.is_none_or(|id| record.session_id == id)
+    });
+    Ok(open)
+}

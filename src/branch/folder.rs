@@ -1,0 +1,131 @@
+//! `.claude/branches`: which folder is a branch's, and its hand-offs, which are written once.
+
+use std::path::Path;
+
+use crate::branch::agent_book::AgentBook;
+use crate::branch::document::BranchState;
+use crate::core::error::Result;
+use crate::core::id::BranchKey;
+use crate::core::json::Object;
+use crate::git::refs;
+use crate::state::{Document, Source};
+use crate::store::Store;
+use crate::store::view::View;
+
+pub const BRANCHES: &str = "branches";
+
+/// The hand-offs of a branch, from the project.
+pub fn handoff_folder(key: &BranchKey) -> String {
+    format!(".claude/{BRANCHES}/{}/handoffs", key.as_str())
+}
+
+impl View {
+    /// The hand-offs of a branch by their names, the oldest first.
+    pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
+        let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
+        let Some(dir) = self.folder(&folder) else { return Vec::new() };
+        let mut names = dir.names().unwrap_or_default();
+        names.retain(|name| name.ends_with(".md"));
+        names.sort_by_key(|name| dir.modified(name));
+        names
+    }
+
+    /// The states of all branches that have one, by folder.
+    pub fn branches(&self) -> Vec<BranchState> {
+        let state = self.state();
+        let keys = self.branch_keys();
+        keys.iter().filter_map(|key| state.get_by::<BranchState>(key).cloned()).collect()
+    }
+
+    /// The agents of all branches, by folder.
+    pub fn agent_books(&self) -> Vec<(String, AgentBook)> {
+        let state = self.state();
+        let book = |key: &BranchKey| {
+            Some((key.as_str().to_owned(), state.get_by::<AgentBook>(key)?.clone()))
+        };
+        self.branch_keys().iter().filter_map(book).collect()
+    }
+
+    fn branch_keys(&self) -> Vec<BranchKey> {
+        self.names(BRANCHES).iter().filter_map(|name| BranchKey::known(name)).collect()
+    }
+
+    /// The folder of a branch of this checkout.
+    pub fn branch_key(&self, branch: &str, checkout: &Path) -> Result<BranchKey> {
+        find_key(self, branch, |owner| refs::has_branch(checkout, owner))
+    }
+
+    pub fn has_branch_folder(&self, key: &BranchKey) -> bool {
+        self.is_folder(&format!("{BRANCHES}/{}", key.as_str()))
+    }
+}
+
+impl Store {
+    /// Writes a hand-off under the first name that is free (`task-2026-01-29`, then with `-2`
+    /// behind it) and gives its path from the project, and how many there are now.
+    pub fn put_handoff(&self, key: &BranchKey, stem: &str, text: &str) -> Result<(String, usize)> {
+        let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
+        let file = self.create_numbered(&folder, stem, ".md", text)?;
+        let count = self.names(&folder)?.iter().filter(|name| name.ends_with(".md")).count();
+        Ok((format!(".claude/{folder}/{file}"), count))
+    }
+}
+
+/// Whose a folder is.
+enum FolderOwner {
+    /// There is no such folder.
+    Nobody,
+    Unsaid,
+    Own,
+    Other,
+}
+
+/// The folder of a branch: the one that says so; else its plain name, or, where another branch has
+/// that, one with a digest. `has_branch` says whether the repository has a branch of a name.
+pub fn find_key(
+    source: &dyn Source,
+    branch: &str,
+    has_branch: impl FnOnce(&str) -> bool,
+) -> Result<BranchKey> {
+    let plain = BranchKey::of(branch);
+    if !source.has_folder(BRANCHES)? {
+        return Ok(plain);
+    }
+    let first = folder_owner(source, &plain, branch, |owner| {
+        // Files of other tools have the folder's name there; but there may be a branch of that name.
+        owner == plain.as_str() && !has_branch(owner)
+    })?;
+    if matches!(first, FolderOwner::Own) {
+        return Ok(plain);
+    }
+    // A folder with a digest stays, even if the one that was in the way has gone.
+    let short = BranchKey::beside(branch, 8);
+    match (first, folder_owner(source, &short, branch, |_| false)?) {
+        (_, FolderOwner::Own) => Ok(short),
+        (FolderOwner::Nobody | FolderOwner::Unsaid, _) => Ok(plain),
+        // Somebody has called a branch like that.
+        (_, FolderOwner::Other) => Ok(BranchKey::beside(branch, 16)),
+        _ => Ok(short),
+    }
+}
+
+fn folder_owner(
+    source: &dyn Source,
+    key: &BranchKey,
+    branch: &str,
+    means_us: impl FnOnce(&str) -> bool,
+) -> Result<FolderOwner> {
+    if !source.has_folder(&format!("{BRANCHES}/{}", key.as_str()))? {
+        return Ok(FolderOwner::Nobody);
+    }
+    let owner = |path: String| {
+        let bytes = source.bytes(&path).ok()??;
+        Object::parse(&bytes).ok()?.text("branch")
+    };
+    let documents = [BranchState::doc(key), AgentBook::doc(key)];
+    let Some(owner) = documents.iter().find_map(|doc| owner(doc.below_claude())) else {
+        return Ok(FolderOwner::Unsaid);
+    };
+    let is_own = owner == branch || means_us(&owner);
+    Ok(if is_own { FolderOwner::Own } else { FolderOwner::Other })
+}

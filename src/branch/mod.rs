@@ -1,0 +1,8 @@
+pub mod agent_book;
+pub mod checkout;
+pub mod commands;
+pub mod document;
+pub mod folder;
+pub mod saved;
+pub mod tracked;
+pub mod witness;

@@ -1,0 +1,190 @@
+//! The witness: the agents of a branch in its `agents.json`, and which of them are stuck.
+//!
+//! The live records are primary for what runs; here the same events are written down once more, in
+//! a document that outlives sessions. Everything is keyed by id and can be done twice, so that a
+//! kill between two writes is made good by the next event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::agents::agent::Agent;
+use crate::agents::result::AgentResult;
+use crate::branch::agent_book::AgentBook;
+use crate::branch::checkout;
+use crate::branch::tracked::Tracked;
+use crate::client::side_file;
+use crate::core::event::Event;
+use crate::core::id::BranchKey;
+use crate::core::time;
+use crate::session::live::Live;
+use crate::session::record::LAST_SEEN_SECONDS;
+use crate::state::State;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
+
+/// The system's name in the settings.
+pub const SYSTEM: &str = "branches";
+
+/// The agents of branches, as one event changes them.
+pub struct Witness<'a> {
+    state: &'a State<'a>,
+    context: &'a Context<'a>,
+    /// By folder: as they were, and as they are now.
+    books: BTreeMap<String, (AgentBook, AgentBook)>,
+}
+
+impl<'a> Witness<'a> {
+    pub fn new(state: &'a State<'a>, context: &'a Context<'a>) -> Self {
+        Self { state, context, books: BTreeMap::new() }
+    }
+
+    /// The folder that an agent belongs to which starts now.
+    pub fn current_folder(&self) -> Option<String> {
+        let checkout = checkout::with_agents(self.state, self.context)?;
+        Some(checkout.key.as_str().to_owned())
+    }
+
+    pub fn start(&mut self, agent: &Agent, earlier: Option<&AgentResult>) {
+        self.change(agent.branch.as_deref(), |book| book.start(agent, earlier));
+    }
+
+    /// How often an agent was nudged, in earlier runs too.
+    pub fn nudges(&self, agent: &Agent) -> u64 {
+        let book = agent.branch.as_ref().and_then(|folder| self.books.get(folder));
+        book.and_then(|(_, book)| book.find(&agent.id)).map_or(0, |entry| entry.nudge_count)
+    }
+
+    pub fn end(&mut self, result: &AgentResult, words: Option<&str>) {
+        self.change(result.branch.as_deref(), |book| book.end(result, words));
+    }
+
+    /// What an agent was called for may have become certain.
+    pub fn know(&mut self, agent: &Agent) {
+        self.change(agent.branch.as_deref(), |book| {
+            book.describe(&agent.id, agent.task.as_ref(), agent.background);
+        });
+    }
+
+    /// What an agent that has ended was called for may have become certain.
+    pub fn know_result(&mut self, result: &AgentResult) {
+        self.change(result.branch.as_deref(), |book| {
+            book.describe(&result.agent_id, result.task.as_ref(), result.background);
+        });
+    }
+
+    /// The agent that this event comes from is alive.
+    pub fn mark_seen(&mut self, event: &Event, live: &mut Live) {
+        let agent = event.agent_id.as_deref().and_then(|id| live.agent_mut(id));
+        let Some(agent) = agent else { return };
+        if was_silent(agent, self.context) {
+            self.mark_alive(agent);
+        }
+        if time::age(&agent.last_seen, self.context.now) >= LAST_SEEN_SECONDS {
+            agent.last_seen = self.context.spelled();
+        }
+    }
+
+    /// A sign of life of an agent.
+    fn mark_alive(&mut self, agent: &Agent) {
+        self.change(agent.branch.as_deref(), |book| book.mark_stuck(&agent.id, false));
+    }
+
+    /// Marks who is stuck and who is not in these folders, and strikes off those that no session
+    /// knows any more. Gives those that are stuck, with the seconds of their silence.
+    pub fn find_stuck(
+        &mut self,
+        mut folders: BTreeSet<String>,
+        lives: &[&Live],
+    ) -> Vec<(Tracked, u64)> {
+        let mut stuck = Vec::new();
+        let context = self.context;
+        folders.extend(self.books.keys().cloned());
+        for folder in folders {
+            self.change(Some(&folder), |book| find_stuck(book, lives, context, &mut stuck));
+        }
+        stuck
+    }
+
+    /// Writes down what has changed.
+    pub fn put(self, plan: &mut Plan) {
+        for (folder, (before, book)) in self.books {
+            if let (true, Some(key)) = (before != book, BranchKey::known(&folder)) {
+                plan.put(&self.state.read::<AgentBook>(&key), &book);
+            }
+        }
+    }
+
+    fn change(&mut self, folder: Option<&str>, change: impl FnOnce(&mut AgentBook)) {
+        let Some(folder) = folder.filter(|_| self.context.settings.is_on(SYSTEM)) else { return };
+        if !self.books.contains_key(folder) {
+            let Some(key) = BranchKey::known(folder) else { return };
+            let mut book = self.state.get_by::<AgentBook>(&key).cloned().unwrap_or_default();
+            if let Some(here) = checkout::known(self.state).filter(|here| here.key == key) {
+                book.branch = Some(here.branch.clone());
+            }
+            self.books.insert(folder.to_owned(), (book.clone(), book));
+        }
+        if let Some((_, book)) = self.books.get_mut(folder) {
+            change(book);
+        }
+    }
+}
+
+fn find_stuck(
+    book: &mut AgentBook,
+    lives: &[&Live],
+    context: &Context,
+    stuck: &mut Vec<(Tracked, u64)>,
+) {
+    let open: Vec<Tracked> = book.open().cloned().collect();
+    for entry in open {
+        let owner = lives.iter().find_map(|live| Some((live, live.agent(&entry.id)?)));
+        let (is_stuck, silent) = match (owner, &entry.session_id) {
+            (Some((live, agent)), _) => is_stuck(agent, live, context),
+            // Another tool wrote it down; all we know is when it began.
+            (None, None) => {
+                let silent = entry.age(context.now);
+                (silent > context.settings.stuck_after(), silent)
+            }
+            (None, Some(_)) => {
+                book.mark_lost(&entry.id, &context.spelled(), ENDED);
+                continue;
+            }
+        };
+        book.mark_stuck(&entry.id, is_stuck);
+        if is_stuck {
+            stuck.push((entry, silent));
+        }
+    }
+}
+
+/// Whether an agent is stuck, and the seconds of its silence. Its transcript is looked at only if
+/// its events say that it could be.
+fn is_stuck(agent: &Agent, live: &Live, context: &Context) -> (bool, u64) {
+    let threshold = context.settings.stuck_after();
+    let silent = silence(agent, None, context.now);
+    if !agent.is_stuck(silent, context.now, threshold) {
+        return (false, silent);
+    }
+    let transcript = live.transcript_path.as_deref();
+    let path = transcript.and_then(|path| side_file::transcript_path(path, &agent.id));
+    let written = path.and_then(|path| context.facts.modified(&path));
+    let silent = silence(agent, written.as_ref(), context.now);
+    (agent.is_stuck(silent, context.now, threshold), silent)
+}
+
+/// Seconds since an agent's last sign of life: an event, or a line in its transcript.
+pub fn silence(agent: &Agent, written: Option<&time::Time>, now: time::Time) -> u64 {
+    let written = written.map_or(u64::MAX, |then| time::age(&time::spell(*then), now));
+    time::age(&agent.last_seen, now).min(written)
+}
+
+/// Whether an agent was silent for so long that it may have been called stuck.
+fn was_silent(agent: &Agent, context: &Context) -> bool {
+    silence(agent, None, context.now) > context.settings.stuck_after()
+}
+
+/// Why an agent is lost that its session does not know.
+pub const ENDED: &str = "its session has ended";
+
+/// What can be done about agents that are stuck.
+pub const OPTIONS: &str = "`hookkeeper agents nudge ID` sends it a note, TaskStop or /tasks stops it; if it finishes after all, it counts as completed";

@@ -1,0 +1,198 @@
+//! `hookkeeper install`: our entries into a settings file, then a try of every hook.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::client::commands::self_test;
+use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
+use crate::client::settings::edit;
+use crate::client::settings::handler::PROGRAM;
+use crate::client::settings::scope::Scope;
+use crate::client::wiring::WiredFile;
+use crate::console::diff;
+use crate::console::project::Project;
+use crate::core::event::Kind;
+use crate::core::outcome::Outcome;
+use crate::core::time;
+use crate::process::Process;
+use crate::store::settings_file::SettingsFile;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: SettingsTarget,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let scope = options.target.scope()?;
+    if options.target.dry_run {
+        return preview(project, scope, |text, program| Ok(Some(edit::wire(text, program)?)));
+    }
+    let program = find_program(project.process, scope)?;
+    let mut lines = vec![wire(project, scope)?];
+    lines.extend(warnings(project, scope));
+    let report = self_test::run(project.process, &program.file);
+    lines.push(report.text);
+    if let Some(failed) = report.failed {
+        return Ok(Outcome {
+            stdout: Some(lines.join("\n")),
+            stderr: Some(format!("the hooks are wired, but the self-test failed: {failed}")),
+            code: 1,
+        });
+    }
+    lines.push("Start Claude Code in the project, then look: hookkeeper status".into());
+    Ok(Outcome::said(lines.join("\n")))
+}
+
+/// Wires a scope's file and says what was done. All that can be wrong with the file is found out
+/// before anything is made.
+pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
+    let program = find_program(project.process, scope)?.command;
+    let (path, bytes) = read_scope(project, scope)?;
+    let shown = project.shown(&path);
+    let edited = |bytes: Option<&[u8]>| {
+        let old = decode(bytes, &shown)?;
+        let new = edit::wire(&old, &program).with_context(|| shown.clone())?;
+        Ok::<_, anyhow::Error>((bytes.is_none() || old != new).then_some(new))
+    };
+    let mut wired = edited(bytes.as_deref())?;
+    let (settled, writable) = with_paths(project, |paths| {
+        let settled = paths.wired_file(scope).is_some() && !paths.has_leftover(scope);
+        Ok((settled, paths.check_writable(scope)))
+    })?;
+    let entry = WiredFile {
+        command: program.clone(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        wired_at: time::spell(project.process.now()),
+        ..WiredFile::default()
+    };
+    if wired.is_none() {
+        // So that it is noticed when somebody drops the entries.
+        if !settled && writable.is_ok() {
+            open_settings(project, scope)?.record_wired(entry)?;
+        }
+        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
+    }
+    writable?;
+    let mut file = open_settings(project, scope)?;
+    let before = file.read()?;
+    if before != bytes {
+        wired = edited(before.as_deref())?;
+    }
+    let Some(wired) = wired else {
+        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
+    };
+    let backup = file.replace_wired(before.as_deref(), wired.as_bytes(), entry)?;
+    let backup = match backup {
+        Some(path) => format!("the file as it was: {}", project.shown(&path)),
+        None => "a new file".into(),
+    };
+    Ok(format!("{shown}: wired {} events ({backup})", Kind::COUNT))
+}
+
+/// What an edit would do to a file, as a diff. The edit gets the text and the program, and gives
+/// `None` if the file would go.
+pub fn preview(
+    project: &Project,
+    scope: Scope,
+    edit: impl Fn(&str, &str) -> anyhow::Result<Option<String>>,
+) -> anyhow::Result<Outcome> {
+    let program = find_program(project.process, scope)?.command;
+    let (path, bytes) = read_scope(project, scope)?;
+    let shown = project.shown(&path);
+    let text = decode(bytes.as_deref(), &shown)?;
+    let after = edit(&text, &program).with_context(|| shown.clone())?;
+    if bytes.is_some() && after.as_ref() == Some(&text) {
+        return Ok(Outcome::said(format!("{shown}: nothing would change")));
+    }
+    let from = if bytes.is_some() { shown.as_str() } else { "/dev/null" };
+    let to = if after.is_some() { shown.as_str() } else { "/dev/null" };
+    let colour = project.process.terminal().colour;
+    Ok(Outcome::said(diff::unified(&text, &after.unwrap_or_default(), from, to, colour)))
+}
+
+pub fn open_settings(project: &Project, scope: Scope) -> anyhow::Result<SettingsFile> {
+    with_paths(project, |paths| SettingsFile::open(paths, scope))
+}
+
+struct WiredProgram {
+    /// As the settings name it.
+    command: String,
+    /// The file behind it.
+    file: PathBuf,
+}
+
+/// Everybody's own PATH for a file that people share; the place itself for a file of one's own.
+fn find_program(process: &Process, scope: Scope) -> anyhow::Result<WiredProgram> {
+    let running = process.program().context("this program's own file cannot be found")?;
+    let on_path = process.on_path(PROGRAM).filter(|found| is_same_file(found, &running));
+    let file = on_path.unwrap_or(running);
+    // Entries are known by this name, also by the next version.
+    let is_named = file.file_name().is_some_and(|name| name == PROGRAM);
+    let command = match (scope, file.to_str()) {
+        (Scope::Project, _) => PROGRAM.to_owned(),
+        _ if !is_named => bail!(
+            "{}: the program's file has to be called `{PROGRAM}` to be wired by its path; rename it, or link it",
+            file.display()
+        ),
+        (Scope::Local | Scope::User, Some(path)) => path.to_owned(),
+        (_, None) => bail!("{}: this path is not UTF-8", file.display()),
+    };
+    Ok(WiredProgram { command, file })
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// What would keep the hooks from working, or make them run twice.
+fn warnings(project: &Project, scope: Scope) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let process = project.process;
+    match (scope, process.on_path(PROGRAM), process.program()) {
+        (Scope::Project, None, program) => {
+            let dir = program.as_deref().and_then(Path::parent).map(PathBuf::from);
+            let dir = dir.map_or_else(|| "its directory".into(), |dir| project.shown(&dir));
+            warnings.push(format!(
+                "Warning: the file names `hookkeeper`, which is not on your PATH. Add {dir} to it, \
+                 or use --scope local."
+            ));
+        }
+        (Scope::Project, Some(found), Some(program)) if !is_same_file(&found, &program) => {
+            warnings.push(format!(
+                "Warning: the file names `hookkeeper`, which is another program on your PATH: {}",
+                project.shown(&found)
+            ));
+        }
+        _ => {}
+    }
+    for other in Scope::ALL {
+        let Ok((path, Some(bytes))) = read_scope(project, other) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        for event in edit::events_with_compound_commands(&text) {
+            warnings.push(format!(
+                "Warning: {}: the {event} hook calls HookKeeper inside a longer command. That is left as it \
+                 is, and now runs beside ours.",
+                project.shown(&path)
+            ));
+        }
+        for plugin in edit::enabled_plugins(&text) {
+            warnings.push(format!(
+                "Warning: {}: the plugin {plugin} is enabled, so each hook would run twice. Disable it, or \
+                 take this out: hookkeeper uninstall --scope {}",
+                project.shown(&path),
+                scope.name()
+            ));
+        }
+        if other != scope && edit::is_wired(&text) {
+            warnings.push(format!(
+                "Warning: {} wires HookKeeper too, so each hook would run twice. Take one out: \
+                 hookkeeper uninstall --scope {}",
+                project.shown(&path),
+                other.name()
+            ));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,5 @@
+pub mod install;
+pub mod purge;
+pub mod self_test;
+pub mod settings;
+pub mod uninstall;

@@ -1,0 +1,293 @@
+//! What the client's transcript says: context in use, files in context, tokens spent, how an agent
+//! ended. The format is internal to the client, so everything here is a guess that may come back
+//! empty, and only lines that contain a wanted key are parsed at all.
+
+pub mod calls;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use memchr::memmem;
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::todos::{self, Todo};
+use crate::core::json::Object;
+use crate::core::text::Extra;
+use crate::process::{files, tail};
+use calls::{Calls, FILES};
+
+/// An agent's transcript is read from its end, this far: what takes no longer than a quarter of the
+/// hook itself.
+const AGENT_TAIL: u64 = 512 << 10;
+/// Tokens are summed over this much of a transcript.
+const COST_TAIL: u64 = 64 << 20;
+const FIRST_LINES: u64 = 64 << 10;
+/// How far into a line its type and the id of a result are looked for.
+const HEAD: usize = 1 << 10;
+
+/// What is in the model's context, since the last compaction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InContext {
+    pub tokens: Option<u64>,
+    /// Newest first, absolute as the client wrote them.
+    pub files: Vec<String>,
+}
+
+/// How an agent worked and ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentWork {
+    pub files: Vec<String>,
+    pub reads: u64,
+    pub ended_in_api_error: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
+    pub cache_creation: u64,
+    pub cache_read: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What a session's transcript says about its cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cost {
+    pub tokens: Option<Tokens>,
+    pub usd: Option<f64>,
+}
+
+/// What is in the context and what the session has set out to do, in one pass over its transcript.
+pub fn in_context(path: &Path, mut todos: Option<todos::Search>) -> (InContext, Vec<Todo>) {
+    let Some(file) = files::open(path) else { return Default::default() };
+    let calls = Calls::of_new_files(&file);
+    let mut context = Context { found: InContext::default(), calls };
+    let (mut in_context, mut in_reach) = (true, todos.is_some());
+    tail::lines(&file, u64::MAX, |begins, line| {
+        let kind = kind(line);
+        in_context = in_context && context.line(kind, begins, line).is_continue();
+        in_reach =
+            in_reach && todos.as_mut().is_some_and(|todos| todos.line(kind, line).is_continue());
+        match in_context || in_reach {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    context.found.files = context.calls.files;
+    (context.found, todos.map(todos::Search::todos).unwrap_or_default())
+}
+
+/// The lines since the last compaction, collected from the end.
+struct Context<'a> {
+    found: InContext,
+    calls: Calls<'a>,
+}
+
+impl Context<'_> {
+    fn line(&mut self, kind: Kind, begins: u64, line: &[u8]) -> ControlFlow<()> {
+        let found = &mut self.found;
+        if kind == Kind::System && is_boundary(line) {
+            found.tokens = found.tokens.or_else(|| post_tokens(line));
+            return ControlFlow::Break(());
+        }
+        if found.tokens.is_none() && kind == Kind::Other && has(line, b"\"usage\"") {
+            found.tokens = context_tokens(line);
+        }
+        self.calls.line(kind, begins, line);
+        // The newest files are what is wanted; with enough of them the rest need not be read.
+        match found.tokens.is_some() && self.calls.files.len() >= FILES {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+pub fn agent_work(path: &Path) -> AgentWork {
+    let mut calls = Calls::default();
+    let mut ended = None;
+    let Some(file) = files::open(path) else { return AgentWork::default() };
+    tail::lines(&file, AGENT_TAIL, |begins, line| {
+        let kind = kind(line);
+        if ended.is_none() && kind == Kind::Other {
+            ended = api_error(line);
+        }
+        calls.line(kind, begins, line);
+        ControlFlow::Continue(())
+    });
+    AgentWork {
+        files: calls.files,
+        reads: calls.reads,
+        ended_in_api_error: ended.unwrap_or_default(),
+    }
+}
+
+/// Tokens and dollars of a whole session, as far as its lines say.
+pub fn cost(path: &Path) -> Cost {
+    let Some(file) = files::open(path) else { return Cost::default() };
+    let mut tokens = Tokens::default();
+    let mut messages = BTreeSet::new();
+    // The newest total that the client wrote; older clients wrote what each line cost.
+    let mut total = None;
+    let mut sum = None;
+    tail::lines(&file, COST_TAIL, |_, line| {
+        if kind(line) == Kind::User {
+            return ControlFlow::Continue(());
+        }
+        if total.is_none() && has(line, b"\"totalCostUSD\"") {
+            total = Object::parse(line).ok().and_then(|line| line.float("totalCostUSD"));
+        } else if has(line, b"\"costUSD\"")
+            && let Some(dollars) = Object::parse(line).ok().and_then(|line| line.float("costUSD"))
+        {
+            *sum.get_or_insert(0.0) += dollars;
+        }
+        if has(line, b"\"usage\"")
+            && let Some((id, usage)) = usage(line)
+            // One response is several lines with the same usage, the last one complete.
+            && messages.insert(id)
+        {
+            tokens.input += usage.input;
+            tokens.output += usage.output;
+            tokens.cache_creation += usage.cache_creation;
+            tokens.cache_read += usage.cache_read;
+        }
+        ControlFlow::Continue(())
+    });
+    Cost { tokens: (!messages.is_empty()).then_some(tokens), usd: total.or(sum) }
+}
+
+/// The session that a forked transcript was copied from: its first lines still carry that id.
+pub fn fork_parent(path: &Path, own_id: &str) -> Option<String> {
+    let head = files::head(path, FIRST_LINES)?;
+    let lines = head.split(|byte| *byte == b'\n').filter_map(|line| Object::parse(line).ok());
+    lines.flat_map(|line| ids(&line)).find(|id| id != own_id)
+}
+
+fn ids(line: &Object) -> Vec<String> {
+    let forked = line.object("forkedFrom").and_then(|from| from.word("sessionId"));
+    forked.into_iter().chain(line.word("sessionId")).collect()
+}
+
+/// What a line is, as far as its beginning tells without parsing it.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Kind {
+    User,
+    System,
+    /// The model's lines among others: their own type stands behind the message.
+    Other,
+}
+
+pub fn kind(line: &[u8]) -> Kind {
+    let head = line.get(..HEAD).unwrap_or(line);
+    match text_after(head, b"\"type\"") {
+        Some(b"user") => Kind::User,
+        Some(b"system") => Kind::System,
+        _ => Kind::Other,
+    }
+}
+
+/// The plain text value behind a key: `"type": "user"`.
+fn text_after<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let rest = line.get(memmem::find(line, key)? + key.len()..)?.trim_ascii_start();
+    let rest = rest.strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
+    rest.get(..memchr::memchr(b'"', rest)?)
+}
+
+pub fn has(line: &[u8], needle: &[u8]) -> bool {
+    memmem::find(line, needle).is_some()
+}
+
+fn blocks(line: &[u8]) -> Vec<Object<'_>> {
+    let message = Object::parse(line).ok().and_then(|line| line.object("message"));
+    message.and_then(|message| message.objects("content")).unwrap_or_default()
+}
+
+fn is_boundary(line: &[u8]) -> bool {
+    Object::parse(line).is_ok_and(|line| {
+        line.word("type").as_deref() == Some("system")
+            && line.word("subtype").as_deref() == Some("compact_boundary")
+            && !line.flag("isSidechain")
+    })
+}
+
+fn post_tokens(line: &[u8]) -> Option<u64> {
+    Object::parse(line).ok()?.object("compactMetadata")?.number("postTokens")
+}
+
+fn context_tokens(line: &[u8]) -> Option<u64> {
+    let (_, usage) = usage(line)?;
+    Some(usage.input + usage.output + usage.cache_creation + usage.cache_read)
+}
+
+/// The message id and usage of a real assistant line of the main thread.
+fn usage(line: &[u8]) -> Option<(String, Tokens)> {
+    let line = Object::parse(line).ok()?;
+    let message = line.object("message")?;
+    let real = line.word("type").as_deref() == Some("assistant")
+        && !line.flag("isSidechain")
+        && message.word("model").as_deref() != Some("<synthetic>");
+    if !real {
+        return None;
+    }
+    let usage = message.object("usage")?;
+    let count = |key: &str| usage.number(key).unwrap_or(0);
+    let tokens = Tokens {
+        input: count("input_tokens"),
+        output: count("output_tokens"),
+        cache_creation: count("cache_creation_input_tokens"),
+        cache_read: count("cache_read_input_tokens"),
+        ..Tokens::default()
+    };
+    Some((message.word("id")?, tokens))
+}
+
+/// Whether an assistant line is an error of the API; `None` if it is no assistant line.
+fn api_error(line: &[u8]) -> Option<bool> {
+    let line = Object::parse(line).ok()?;
+    (line.word("type").as_deref() == Some("assistant")).then(|| line.flag("isApiErrorMessage"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_in_context_if_its_call_was_answered_well() {
+        let call = |id: &str, path: &str| {
+            format!(
+                r#"{{"message":{{"content":[{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file_path":"{path}"}}}}]}},"type":"assistant"}}"#
+            )
+        };
+        let answer = |id: &str, error: bool| {
+            format!(
+                r#"{{"type":"user","message":{{"content":[{{"tool_use_id":"{id}","type":"tool_result","content":"x","is_error":{error}}}]}}}}"#
+            )
+        };
+        let both = r#"{"type":"user","message":{"content":[{"tool_use_id":"t5","type":"tool_result","content":"x"},{"tool_use_id":"t6","type":"tool_result","content":"x","is_error":true}]}}"#;
+        let lines = [
+            call("t1", "/a"),
+            answer("t1", false),
+            call("t2", "/b"),
+            answer("t2", true),
+            call("t3", "/c"),
+            call("t4", "/d"),
+            answer("t4", false),
+            answer("t3", false),
+            call("t5", "/e"),
+            call("t6", "/f"),
+            both.to_owned(),
+            call("t7", "/g"),
+        ];
+        let path = std::env::temp_dir().join(format!("hookkeeper-context-{:p}", &lines));
+        #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let (found, _) = in_context(&path, None);
+        assert_eq!(found.files, ["/e", "/d", "/c", "/a"]);
+        #[expect(clippy::disallowed_methods, reason = "a test removes its own files")]
+        std::fs::remove_file(&path).unwrap();
+    }
+}

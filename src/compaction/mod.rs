@@ -1,0 +1,2 @@
+pub mod backup;
+pub mod commands;

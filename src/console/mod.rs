@@ -1,0 +1,7 @@
+//! What commands have in common: the project, the session that they act for, tables, the terminal.
+
+pub mod checkout;
+pub mod diff;
+pub mod project;
+pub mod screen;
+pub mod table;

@@ -1,0 +1,134 @@
+//! The project that a command is about, and what commands say.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::core::outcome::Outcome;
+use crate::core::redaction::Redactor;
+use crate::core::settings::Settings;
+use crate::hook_path;
+use crate::process::Process;
+use crate::state::{Document, State};
+use crate::store::view::{Lookup, View};
+use crate::store::{Store, home};
+use crate::turn::root;
+
+/// A document or a list, as JSON that people can read too.
+pub fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
+    Ok(Outcome::said(serde_json::to_string_pretty(value)?))
+}
+
+/// What a command did, and where things stand after it.
+pub fn said_with(done: Outcome, stands: Value) -> anyhow::Result<Outcome> {
+    let mut all = serde_json::Map::new();
+    all.insert("said".into(), done.stdout.unwrap_or_default().into());
+    match stands {
+        Value::Object(fields) => all.extend(fields),
+        other => all.extend([("now".to_owned(), other)]),
+    }
+    Ok(Outcome { stdout: Some(serde_json::to_string_pretty(&all)?), ..done })
+}
+
+/// The one of these that is meant: itself, or the only one that begins so, with or without the
+/// prefix that they all have.
+pub fn one_of(named: &str, known: &[String], what: &str, prefix: &str) -> anyhow::Result<String> {
+    let with_prefix = format!("{prefix}{named}");
+    if let Some(id) = known.iter().find(|id| *id == named || **id == with_prefix) {
+        return Ok(id.clone());
+    }
+    let begins = |id: &&String| id.starts_with(named) || id.starts_with(&with_prefix);
+    let mut found: Vec<&String> = known.iter().filter(begins).collect();
+    found.sort_unstable();
+    found.dedup();
+    match found.as_slice() {
+        _ if named.is_empty() => anyhow::bail!("which {what}? The name is empty"),
+        [] => anyhow::bail!("there is no {what} `{named}`"),
+        [id] => Ok((*id).clone()),
+        several => {
+            let several: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
+            anyhow::bail!("`{named}` could be several: {}", several.join(", "))
+        }
+    }
+}
+
+/// The project that a command is about.
+pub struct Project<'a> {
+    pub process: &'a Process,
+    /// `-C DIR`
+    pub named: Option<&'a Path>,
+}
+
+impl Project<'_> {
+    /// `-C DIR`; else, for a command that the model runs, the project whose live sessions have its
+    /// id; else the project around the working directory.
+    pub fn root(&self) -> anyhow::Result<PathBuf> {
+        let cwd = || self.process.cwd().context("there is no working directory");
+        if let Some(dir) = self.named {
+            let dir = if dir.is_absolute() { dir.to_owned() } else { cwd()?.join(dir) };
+            let what =
+                if dir.exists() { "it is not a directory" } else { "there is no such directory" };
+            anyhow::ensure!(dir.is_dir(), "{}: {what}", dir.display());
+            return Ok(dir);
+        }
+        let cwd = cwd()?;
+        let session = self.process.env("CLAUDE_CODE_SESSION_ID");
+        let of_session = session.and_then(|id| root::of_session(&cwd, &id));
+        Ok(of_session.or_else(|| root::above(self.process, &cwd)).unwrap_or(cwd))
+    }
+
+    /// The project's own settings, with defaults for what is wrong in them.
+    pub fn settings(&self) -> anyhow::Result<Settings> {
+        let claude = home::existing_claude_dir(&self.root()?, self.process.home().as_deref())?;
+        Ok(claude.map(|claude| home::settings(&claude).0).unwrap_or_default())
+    }
+
+    /// Takes secrets out of what a person types, before it is stored.
+    pub fn redactor(&self) -> anyhow::Result<Redactor> {
+        Ok(Redactor::new(&self.settings()?.redact))
+    }
+
+    /// Works on the locked store. What the user should hear of is kept, whatever comes of it.
+    pub fn change<T>(
+        &self,
+        work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let root = self.root()?;
+        let store = hook_path::locked_store(self.process, &root)
+            .with_context(|| format!("the state of {} cannot be changed", root.display()))?;
+        let state = State::new(&store);
+        let done = work(&store, &state);
+        hook_path::keep_remarks(&store, &state, self.process.now())?;
+        done
+    }
+
+    /// A document that there is once, for reading.
+    pub fn document<T: Document<Key = ()> + Clone>(&self) -> anyhow::Result<Option<T>> {
+        self.view()?.map_or(Ok(None), |view| read_document(&view, &()))
+    }
+
+    /// A path as people write it: relative to the project, or from `~`.
+    pub fn shown(&self, path: &Path) -> String {
+        let (root, home) = (self.root().unwrap_or_default(), self.process.home());
+        root::shown(path, &root, home.as_deref())
+    }
+
+    /// The books, for reading. `None` if there are none yet.
+    pub fn view(&self) -> anyhow::Result<Option<View>> {
+        let root = self.root()?;
+        View::open(&root, self.process.home().as_deref())
+            .with_context(|| format!("the state of {} cannot be read", root.display()))
+    }
+}
+
+/// A document. One that is there and cannot be read is an error with its name.
+pub fn read_document<T: Document + Clone>(view: &View, key: &T::Key) -> anyhow::Result<Option<T>> {
+    match view.look_up::<T>(key) {
+        Lookup::Good(document) => Ok(Some(document)),
+        Lookup::None => Ok(None),
+        Lookup::Bad => {
+            anyhow::bail!("{} cannot be read; `hookkeeper validate` says why", T::doc(key).path())
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The whole terminal: taken, drawn on, listened to, and given back as it was, whatever happens.
+
+use std::io::{self, Stdout, Write};
+use std::panic;
+use std::sync::Once;
+use std::time::Duration;
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::style::ResetColor;
+use ratatui::crossterm::terminal::{
+    self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{execute, queue};
+use ratatui::{Frame, Terminal};
+
+use crate::process::signals::Signals;
+
+/// The longest that a signal is not noticed.
+const SLICE: Duration = Duration::from_millis(200);
+
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    signals: Signals,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Input {
+    Quit,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Reload,
+    Help,
+    /// The size has changed, or the terminal shows something else.
+    Redraw,
+    /// The time is up.
+    Nothing,
+}
+
+impl Screen {
+    pub fn take() -> io::Result<Self> {
+        let signals = Signals::noted()?;
+        signals.insist(give_back);
+        give_back_on_panic();
+        enter()?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
+        if terminal.is_err() {
+            give_back();
+        }
+        Ok(Self { terminal: terminal?, signals })
+    }
+
+    pub fn draw(&mut self, picture: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        self.terminal.draw(picture).map(|_| ())
+    }
+
+    /// What comes next, within some time.
+    pub fn input(&mut self, patience: Duration) -> io::Result<Input> {
+        let mut left = patience;
+        loop {
+            if self.signals.say_end() || is_gone() {
+                return Ok(Input::Quit);
+            }
+            if self.signals.say_resumed() {
+                give_back();
+                enter()?;
+                self.terminal.clear()?;
+                return Ok(Input::Redraw);
+            }
+            let slice = left.min(SLICE);
+            if event::poll(slice)? {
+                match event::read()? {
+                    Event::Key(key) if stops(&key) => {
+                        give_back();
+                        Signals::stop_here();
+                    }
+                    Event::Key(key) if key.kind != KeyEventKind::Release => {
+                        let input = named(&key);
+                        if input == Input::Redraw {
+                            self.terminal.clear()?;
+                        }
+                        return Ok(input);
+                    }
+                    Event::Resize(..) => return Ok(Input::Redraw),
+                    _ => {}
+                }
+            }
+            left = left.saturating_sub(slice);
+            if left.is_zero() {
+                return Ok(Input::Nothing);
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Whether the terminal was closed. Nobody has to send a signal then.
+fn is_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = rustix::stdio::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    polled.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+}
+
+/// How many columns stdout's terminal has.
+pub fn columns() -> Option<u16> {
+    terminal::size().ok().map(|(columns, _)| columns).filter(|columns| *columns > 0)
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, Hide).inspect_err(|_| give_back())
+}
+
+/// All that can be done is tried: the terminal may be gone.
+fn give_back() {
+    let mut stdout = io::stdout();
+    let _ = queue!(stdout, ResetColor, LeaveAlternateScreen, Show);
+    let _ = stdout.flush();
+    let _ = disable_raw_mode();
+}
+
+/// The message of a panic has to be seen, and release builds end there.
+fn give_back_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            give_back();
+            before(info);
+        }));
+    });
+}
+
+fn stops(key: &KeyEvent) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('z')
+}
+
+fn named(key: &KeyEvent) -> Input {
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return match key.code {
+            KeyCode::Char('c' | 'd') => Input::Quit,
+            KeyCode::Char('l') => Input::Redraw,
+            _ => Input::Nothing,
+        };
+    }
+    match key.code {
+        KeyCode::Char('q') | KeyCode::Esc => Input::Quit,
+        KeyCode::Char('r') => Input::Reload,
+        KeyCode::Char('?' | 'h') => Input::Help,
+        KeyCode::Char('k') | KeyCode::Up => Input::Up,
+        KeyCode::Char('j') | KeyCode::Down => Input::Down,
+        KeyCode::PageUp => Input::PageUp,
+        KeyCode::PageDown | KeyCode::Char(' ') => Input::PageDown,
+        KeyCode::Home | KeyCode::Char('g') => Input::Top,
+        _ => Input::Nothing,
+    }
+}

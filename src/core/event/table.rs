@@ -1,0 +1,251 @@
+//! The events that we handle, one row each: names, wiring, what may be printed, a sample payload.
+//! Whatever else knows the events follows from here: parsing, replies, the client's settings, the
+//! plugin's `hooks.json`, the self-test.
+//!
+//! To add an event: a row here, a file in `hooks/`, and the line in `hooks/mod.rs` that the
+//! compiler then asks for. `UPDATE_WIRING=1 cargo test --lib wiring_files` writes the wiring anew.
+
+use serde_json::{Value, json};
+
+/// Seconds. A hook takes a millisecond or two and never waits longer than 1.1 s, so this is only
+/// met on a machine in trouble. SessionEnd has 1.5 s in all unless a settings file says more.
+const TIMEOUT: u64 = 10;
+
+pub struct EventRow {
+    /// The name on the wire: `SubagentStop`.
+    pub wire: &'static str,
+    /// The name as a command and as argv\[0\]: `subagent-stop`.
+    pub command: &'static str,
+    pub output: Output,
+    /// The fields that a payload has beside those of every event.
+    pub sample: fn() -> Value,
+    /// Names of scripts in the documents that specify the state. A project that has them swaps a
+    /// link in.
+    pub script_names: &'static [&'static str],
+    /// The tools that the event is wanted for; `None`: all of them, or it is not about a tool.
+    pub matcher: Option<&'static str>,
+    /// Seconds that the client waits.
+    pub timeout: u64,
+    /// A payload that names no agent cannot be used.
+    pub needs_agent_id: bool,
+    /// What happened becomes a record with an id of its own.
+    pub makes_records: bool,
+    /// Whether notices that wait for the user are looked for. The events of a tool call come by
+    /// the thousand; they do not look.
+    pub shows_notices: bool,
+}
+
+/// What the client takes from stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    Nothing,
+    /// Text for the model.
+    PlainText,
+    /// One object, which can always have a message for the user.
+    Json {
+        /// Whether it can have `additionalContext` for the model.
+        context: bool,
+        /// Whether it can make the turn go on.
+        block: bool,
+    },
+}
+
+const JSON: Output = Output::Json { context: true, block: false };
+const JSON_OR_BLOCK: Output = Output::Json { context: true, block: true };
+
+/// Declares the enum and its rows together. The first three fields have to be there; the others
+/// are the exception and have defaults.
+macro_rules! events {
+    ($($name:ident {
+        command: $command:literal,
+        output: $output:expr,
+        sample: $sample:tt,
+        $($field:ident: $value:expr,)*
+    })*) => {
+        /// The events that we handle, in the order in which they are wired.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $($name,)*
+        }
+
+        impl Kind {
+            pub const COUNT: usize = [$(Self::$name),*].len();
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$name),*];
+
+            pub const fn row(self) -> &'static EventRow {
+                match self {
+                    $(Self::$name => const { &EventRow {
+                        $($field: $value,)*
+                        ..row(stringify!($name), $command, $output, || json!($sample))
+                    } },)*
+                }
+            }
+        }
+    };
+}
+
+const fn row(
+    wire: &'static str,
+    command: &'static str,
+    output: Output,
+    sample: fn() -> Value,
+) -> EventRow {
+    EventRow {
+        wire,
+        command,
+        output,
+        sample,
+        script_names: &[],
+        matcher: None,
+        timeout: TIMEOUT,
+        needs_agent_id: false,
+        makes_records: false,
+        shows_notices: false,
+    }
+}
+
+events! {
+    SessionStart {
+        command: "session-start",
+        output: JSON,
+        sample: {"source": "startup"},
+        script_names: &["restore-session-state"],
+        shows_notices: true,
+    }
+    SessionEnd {
+        command: "session-end",
+        output: Output::Nothing,
+        sample: {"reason": "other"},
+    }
+    UserPromptSubmit {
+        command: "user-prompt-submit",
+        output: JSON,
+        sample: {"prompt": "/status", "prompt_id": "p1"},
+        shows_notices: true,
+    }
+    UserPromptExpansion {
+        command: "user-prompt-expansion",
+        output: JSON,
+        sample: {"command_name": "status", "command_args": "", "prompt_id": "p1"},
+    }
+    PreToolUse {
+        command: "pre-tool-use",
+        output: JSON,
+        sample: {"tool_name": "Agent", "tool_use_id": "t1",
+            "tool_input": {"description": "Look around", "subagent_type": "Explore"}},
+        // Only these calls say something that no other event does: what an agent is asked to do.
+        matcher: Some("Agent|Task"),
+    }
+    PostToolUse {
+        command: "post-tool-use",
+        output: JSON,
+        sample: {"tool_name": "Read", "tool_use_id": "t2",
+            "tool_input": {"file_path": "README.md"}, "tool_response": {}},
+    }
+    PostToolUseFailure {
+        command: "post-tool-use-failure",
+        output: JSON,
+        sample: {"tool_name": "Bash", "tool_use_id": "t3",
+            "tool_input": {"command": "curl example.com"}, "error": "Exit code 6\nConnection refused"},
+        script_names: &["error-recovery"],
+        makes_records: true,
+    }
+    SubagentStart {
+        command: "subagent-start",
+        output: JSON,
+        sample: {"agent_id": "a1", "agent_type": "Explore"},
+        script_names: &["agent-tracker"],
+        needs_agent_id: true,
+    }
+    SubagentStop {
+        command: "subagent-stop",
+        output: JSON,
+        sample: {"agent_id": "a1", "agent_type": "Explore",
+            "last_assistant_message": "- [S2] A finding", "stop_hook_active": false},
+        script_names: &["agent-synthesizer"],
+        needs_agent_id: true,
+    }
+    PreCompact {
+        command: "pre-compact",
+        output: Output::PlainText,
+        sample: {"trigger": "manual", "custom_instructions": null},
+        script_names: &["save-session-state"],
+    }
+    PostCompact {
+        command: "post-compact",
+        output: Output::Nothing,
+        sample: {"trigger": "manual", "compact_summary": "short"},
+    }
+    Stop {
+        command: "stop",
+        output: JSON_OR_BLOCK,
+        sample: {"stop_hook_active": false, "background_tasks": []},
+        script_names: &["check-loop"],
+        shows_notices: true,
+    }
+    StopFailure {
+        command: "stop-failure",
+        output: Output::Nothing,
+        sample: {"error": "overloaded"},
+        makes_records: true,
+    }
+}
+
+impl Kind {
+    /// The name on the wire: `SubagentStop`.
+    pub const fn wire(self) -> &'static str {
+        self.row().wire
+    }
+
+    pub fn from_wire(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.wire() == name)
+    }
+
+    /// From `SubagentStop` or `subagent-stop`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.wire() == name || kind.row().command == name)
+    }
+
+    pub fn from_script(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.row().script_names.contains(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_match_in_all_places() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        for kind in Kind::ALL {
+            let row = kind.row();
+            assert_eq!(Kind::from_wire(row.wire), Some(kind));
+            assert_eq!(Kind::from_name(row.command), Some(kind));
+            assert_eq!(Kind::from_name(row.wire), Some(kind));
+            let words = row.command.split('-').map(|word| {
+                let (first, rest) = word.split_at(1);
+                first.to_uppercase() + rest
+            });
+            assert_eq!(words.collect::<String>(), row.wire);
+            let module = row.command.replace('-', "_");
+            for place in [format!("src/hooks/{module}.rs"), format!("tests/cases/{module}")] {
+                assert!(root.join(&place).exists(), "{} has no {place}", row.wire);
+            }
+        }
+        assert_eq!(Kind::from_name("status"), None);
+    }
+
+    #[test]
+    fn samples_are_payloads_that_can_be_used() {
+        for kind in Kind::ALL {
+            let mut payload = (kind.row().sample)();
+            payload["session_id"] = "s".into();
+            payload["hook_event_name"] = kind.wire().into();
+            let payload = payload.to_string();
+            let parsed = crate::core::event::parse(payload.as_bytes(), None);
+            let Ok(crate::core::event::Parsed::Event(event)) = parsed else { panic!("{payload}") };
+            assert_eq!(event.kind, kind);
+        }
+    }
+}

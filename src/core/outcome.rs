@@ -1,0 +1,30 @@
+//! How the process ends.
+
+use crate::core::error::Error;
+use crate::core::text::clip;
+
+/// What the process does at its end.
+#[derive(Debug, Default, PartialEq)]
+pub struct Outcome {
+    pub stdout: Option<String>,
+    /// Without the program's name; one line on the hook path.
+    pub stderr: Option<String>,
+    /// Never 2 on the hook path: Claude Code reads 2 as "block".
+    pub code: u8,
+}
+
+impl Outcome {
+    pub fn quiet() -> Self {
+        Self::default()
+    }
+
+    /// What a command prints when it could do its work.
+    pub fn said(text: impl Into<String>) -> Self {
+        Self { stdout: Some(text.into()), stderr: None, code: 0 }
+    }
+
+    /// One line, whatever names and paths are in it.
+    pub fn failed(error: &Error) -> Self {
+        Self { stdout: None, stderr: Some(clip(&error.to_string(), 600)), code: 1 }
+    }
+}

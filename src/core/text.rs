@@ -1,0 +1,66 @@
+//! One file per document on disk: its fields, limits and transitions. No file is touched here.
+//!
+//! Every document keeps the fields that it does not know (`extra`), and every list has a cap that
+//! stands beside the code that fills it.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Fields of a document that this version does not know.
+pub type Extra = Map<String, Value>;
+
+/// A count that is not written while there is nothing to count.
+pub fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How a document is written: indented, as people and the seeds' own tools expect it.
+pub fn to_bytes<T: Serialize>(document: &T) -> Vec<u8> {
+    // Our types have string keys and no failing serializers; an empty file would be the answer to
+    // a bug, and the store refuses to write one.
+    let mut bytes = serde_json::to_vec_pretty(document).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Drops the oldest (first) entries of a list beyond its cap.
+pub fn keep_newest<T>(list: &mut Vec<T>, cap: usize) {
+    if list.len() > cap {
+        list.drain(..list.len() - cap);
+    }
+}
+
+/// The first `most` characters of a text, on one line.
+pub fn clip(text: &str, most: usize) -> String {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let words = text.split(blank).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// The first `most` characters, line breaks kept.
+pub fn clip_block(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let mut cut = text.get(..end).unwrap_or_default().to_owned();
+            cut.push('…');
+            cut
+        }
+    }
+}
+
+/// `1 agent`, `2 agents`.
+pub fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A path below the project's root as the project sees it.
+pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
+    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+}

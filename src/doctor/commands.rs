@@ -1,0 +1,54 @@
+//! `hookkeeper doctor`: what is wrong with this installation, and what to do about it.
+
+use crate::client::commands::install;
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::doctor::finding::{Fix, Level};
+use crate::doctor::gather::gather_facts;
+use crate::doctor::repair::repair;
+use crate::doctor::{examine, print, survey, timings};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Mend what can be mended safely: our own entries, and our own files
+    #[arg(long, conflicts_with = "timings")]
+    fix: bool,
+    /// How long hooks take, from the client's transcripts
+    #[arg(long)]
+    timings: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let root = project.root()?;
+    if options.timings {
+        return Ok(Outcome::said(timings::print::render(project.process, &root, options.json)));
+    }
+    let examine = || examine(&gather_facts(project.process, &root));
+    let mut checked = examine();
+    if options.fix {
+        let apply = |fix| apply(fix, project).map_err(|error| format!("{error:#}"));
+        checked = repair(checked, apply, examine);
+    }
+    let failed = checked.iter().any(|checked| checked.finding.level == Level::Error);
+    let text = match options.json {
+        true => print::render_json(&checked),
+        false => print::render_text(&checked, project.process.terminal().colour, options.fix),
+    };
+    Ok(Outcome { stdout: Some(text), stderr: None, code: u8::from(failed) })
+}
+
+/// What was done, or why it was not. Only what is ours, and only what can be done again without
+/// harm.
+fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
+    match fix {
+        Fix::Wiring(scope) => install::wire(project, scope),
+        Fix::Spool => project.change(|_, _| Ok("they are applied now".into())),
+        Fix::Ignore => {
+            survey::hide(&project.root()?, project.process.home().as_deref())?;
+            Ok("wrote .claude/state/.gitignore".into())
+        }
+    }
+}

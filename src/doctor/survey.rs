@@ -1,0 +1,154 @@
+//! The state directory as a doctor sees it: nothing is made, nothing is changed, and whatever is
+//! wrong is an answer, not a failure.
+
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, FileType};
+
+use crate::core::error::Result;
+use crate::session::live::Live;
+use crate::store::dir::Dir;
+use crate::store::home::{self, LOCK};
+use crate::store::lock::{self, Taken};
+use crate::store::view::View;
+
+#[derive(Default)]
+pub struct Survey {
+    pub place: Place,
+    pub lock: LockFile,
+    /// There is a `.gitignore` in it.
+    pub hidden: bool,
+    pub options: Options,
+    pub quarantine: Vec<String>,
+    pub rejected: Vec<String>,
+    pub spool: Vec<String>,
+    pub lives: Vec<Live>,
+    /// The newest lines of the log.
+    pub log: Vec<u8>,
+}
+
+#[derive(Default)]
+pub enum Place {
+    #[default]
+    Unknown,
+    NotYet {
+        can_make: bool,
+    },
+    There {
+        ours: bool,
+        writable: bool,
+        /// Others may write to it.
+        open: bool,
+    },
+    Bad(String),
+}
+
+#[derive(Default)]
+pub enum LockFile {
+    #[default]
+    None,
+    Free,
+    Held,
+    Bad(String),
+}
+
+/// `.claude/hookkeeper.json`
+#[derive(Default)]
+pub struct Options {
+    pub exists: bool,
+    pub wrong: Option<String>,
+}
+
+const LOG: usize = 1 << 20;
+
+pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
+    let mut seen = Survey::default();
+    let claude = match home::existing_claude_dir(root, home) {
+        Ok(Some(claude)) => claude,
+        Ok(None) => {
+            seen.place = Place::NotYet { can_make: writable(root) };
+            return seen;
+        }
+        Err(error) => {
+            seen.place = Place::Bad(error.to_string());
+            return seen;
+        }
+    };
+    seen.options.exists = !matches!(claude.read(home::SETTINGS), Ok(None));
+    seen.options.wrong = home::settings(&claude).1;
+    let state = match claude.sub("state") {
+        Ok(Some(state)) => state,
+        Ok(None) => {
+            seen.place = Place::NotYet { can_make: writable(claude.path()) };
+            return seen;
+        }
+        Err(error) => {
+            seen.place = Place::Bad(error.to_string());
+            return seen;
+        }
+    };
+    seen.place = place(&state);
+    seen.lock = lock_file(&state);
+    seen.hidden = matches!(state.read(".gitignore"), Ok(Some(_)));
+    let names = |room: &str| {
+        let names = state.sub(room).ok().flatten().and_then(|room| room.names().ok());
+        names.unwrap_or_default()
+    };
+    seen.quarantine = names("quarantine");
+    seen.rejected = names("rejected");
+    seen.spool = names("spool");
+    // What a process that is spooling right now has not finished yet does not wait.
+    seen.spool.retain(|name| !name.starts_with('.'));
+    seen.lives = View::open(root, home).ok().flatten().map(|view| view.lives()).unwrap_or_default();
+    if let Ok(Some(room)) = state.sub("log") {
+        for file in ["hooks.1.jsonl", "hooks.jsonl"] {
+            seen.log.extend(room.read_tail(file, LOG).unwrap_or_default());
+        }
+    }
+    seen
+}
+
+/// Hides the state directory from git, if there is one.
+pub fn hide(root: &Path, home: Option<&Path>) -> Result<()> {
+    let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(()) };
+    let Some(state) = claude.sub("state")? else { return Ok(()) };
+    home::hide(&state)
+}
+
+fn place(state: &Dir) -> Place {
+    let us = rustix::process::geteuid();
+    match rustix::fs::statat(rustix::fs::CWD, state.path(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Place::There {
+            ours: stat.st_uid == us.as_raw() || us.is_root(),
+            writable: writable(state.path()),
+            open: stat.st_mode & 0o022 != 0,
+        },
+        Err(error) => {
+            Place::Bad(format!("{}: {}", state.path().display(), std::io::Error::from(error)))
+        }
+    }
+}
+
+fn writable(dir: &Path) -> bool {
+    rustix::fs::access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+/// Taken and let go of again, as a hook would.
+fn lock_file(state: &Dir) -> LockFile {
+    let bad = |why: &str| LockFile::Bad(format!("{}: {why}", state.path_of(LOCK).display()));
+    let file = match state.open_lock(LOCK) {
+        Ok(Some(file)) => file,
+        Ok(None) => return LockFile::None,
+        Err(error) => return LockFile::Bad(error.to_string()),
+    };
+    let plain =
+        rustix::fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
+    if !plain {
+        return bad("it is not a plain file");
+    }
+    match lock::take(file) {
+        Ok(Taken::Yes(_)) => LockFile::Free,
+        Ok(Taken::Busy) => LockFile::Held,
+        Err(error) => bad(&error.to_string()),
+    }
+}

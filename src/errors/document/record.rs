@@ -1,0 +1,229 @@
+//! One failure in `errors/classified.json`: how often it happened, whether a retry makes sense.
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+
+use crate::core::entries::{Entry, Field};
+use crate::core::json::scan::Span;
+#[cfg(test)]
+use crate::core::schema_fields;
+use crate::core::text::{Extra, keep_newest};
+use crate::core::time::{self, Time};
+use crate::errors::document::class::Class;
+#[cfg(test)]
+use crate::errors::document::{ESCALATED, LOGGED, QUEUED};
+use crate::errors::document::{PENDING, RECOVERED};
+
+const TOOL_USE_IDS: usize = 20;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "id", "timestamp", "classification", "tool", "message", "retry_count", "max_retries",
+    "status", "next_retry", "context"
+])))]
+pub struct Record {
+    pub id: String,
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    pub timestamp: String,
+    #[cfg_attr(test, schemars(extend("enum" = Class::NAMES)))]
+    pub classification: String,
+    pub tool: String,
+    pub message: String,
+    pub retry_count: u64,
+    pub max_retries: u64,
+    #[cfg_attr(test, schemars(extend("enum" = [PENDING, RECOVERED, ESCALATED, QUEUED, LOGGED])))]
+    pub status: String,
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    pub next_retry: Option<String>,
+    /// What the call was about: a URL, a file, a command.
+    pub context: Extra,
+    pub session_id: String,
+    pub agent_id: Option<String>,
+    /// Class, tool and target: the same failure again has the same one.
+    pub fingerprint: String,
+    /// `tool target`: what a later success is compared with.
+    pub target: String,
+    /// How often it happened, the first time included.
+    pub occurrences: u64,
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
+    pub last_seen: String,
+    /// The calls that were counted, so that an event that is played twice counts once.
+    pub tool_use_ids: Vec<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A failure as an event reports it.
+pub struct Failure {
+    pub class: Class,
+    pub tool: String,
+    pub target: String,
+    pub message: String,
+    pub context: Extra,
+    pub session_id: String,
+    pub agent_id: Option<String>,
+    pub tool_use_id: Option<String>,
+    /// When the message itself says that a retry makes sense.
+    pub not_before: Option<Time>,
+}
+
+impl Failure {
+    /// What makes two failures the same: class, tool and target. An answer is no failure of its
+    /// command.
+    pub fn fingerprint(&self) -> String {
+        let class = if self.class == Class::Answer { "answer" } else { self.class.name() };
+        format!("{class} {}", self.target)
+    }
+}
+
+impl Record {
+    pub fn new(failure: &Failure, id: String, now: Time) -> Self {
+        let mut record = Self {
+            id: format!("error-{id}"),
+            timestamp: time::spell(now),
+            classification: failure.class.name().to_owned(),
+            tool: failure.tool.clone(),
+            max_retries: failure.class.max_retries(),
+            session_id: failure.session_id.clone(),
+            agent_id: failure.agent_id.clone(),
+            fingerprint: failure.fingerprint(),
+            target: failure.target.clone(),
+            ..Self::default()
+        };
+        record.repeat(failure, now);
+        record
+    }
+
+    /// The same tool succeeded on the same target, or a person has seen to it.
+    pub fn recover(&mut self) {
+        self.status = RECOVERED.into();
+        self.next_retry = None;
+    }
+
+    /// The failure has happened (again): grant a retry, or say what becomes of it.
+    pub fn repeat(&mut self, failure: &Failure, now: Time) {
+        self.occurrences += 1;
+        self.last_seen = time::spell(now);
+        self.message.clone_from(&failure.message);
+        self.context.clone_from(&failure.context);
+        self.tool_use_ids.extend(failure.tool_use_id.clone());
+        keep_newest(&mut self.tool_use_ids, TOOL_USE_IDS);
+        let class = failure.class;
+        if class != Class::Answer && self.retry_count < self.max_retries {
+            self.retry_count += 1;
+            let wait = TimeDelta::seconds(class.wait(self.retry_count));
+            self.next_retry = Some(time::spell(failure.not_before.unwrap_or(now + wait)));
+            self.status = PENDING.into();
+        } else {
+            self.next_retry = None;
+            self.status = class.exhausted(self.occurrences.saturating_sub(1)).into();
+        }
+    }
+}
+
+/// What a record says by which it is found and counted, without being parsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outline {
+    pub status: Span,
+    pub session_id: Span,
+    pub fingerprint: Span,
+    pub target: Span,
+    fields: usize,
+    is_foreign: bool,
+}
+
+impl Outline {
+    /// Whether a record has all our fields, in their order and of their types: then parsing and
+    /// printing it would give the same text again.
+    pub fn is_ours(&self) -> bool {
+        self.fields >= FIELDS.len() && !self.is_foreign
+    }
+}
+
+impl Entry for Record {
+    type Outline = Outline;
+
+    fn outline(outline: &mut Outline, field: &Field) {
+        match FIELDS.get(outline.fields) {
+            Some((key, shape)) => {
+                outline.is_foreign |= field.key != key.as_bytes() || !shape.fits(field.value);
+                match *key {
+                    "status" => outline.status = field.span,
+                    "session_id" => outline.session_id = field.span,
+                    "fingerprint" => outline.fingerprint = field.span,
+                    "target" => outline.target = field.span,
+                    _ => {}
+                }
+            }
+            None => outline.is_foreign |= FIELDS.iter().any(|(key, _)| key.as_bytes() == field.key),
+        }
+        outline.fields += 1;
+    }
+}
+
+enum Shape {
+    Text,
+    TextOrNull,
+    Count,
+    Object,
+    List,
+}
+
+impl Shape {
+    fn fits(&self, value: &[u8]) -> bool {
+        match (self, value) {
+            (Self::Text | Self::TextOrNull, [b'"', ..])
+            | (Self::TextOrNull, b"null")
+            | (Self::Object, [b'{', ..])
+            | (Self::List, [b'[', ..]) => true,
+            (Self::Count, digits) => digits.len() < 19 && digits.iter().all(u8::is_ascii_digit),
+            _ => false,
+        }
+    }
+}
+
+/// The fields of a record in the order in which they are written.
+const FIELDS: [(&str, Shape); 17] = [
+    ("id", Shape::Text),
+    ("timestamp", Shape::Text),
+    ("classification", Shape::Text),
+    ("tool", Shape::Text),
+    ("message", Shape::Text),
+    ("retry_count", Shape::Count),
+    ("max_retries", Shape::Count),
+    ("status", Shape::Text),
+    ("next_retry", Shape::TextOrNull),
+    ("context", Shape::Object),
+    ("session_id", Shape::Text),
+    ("agent_id", Shape::TextOrNull),
+    ("fingerprint", Shape::Text),
+    ("target", Shape::Text),
+    ("occurrences", Shape::Count),
+    ("last_seen", Shape::Text),
+    ("tool_use_ids", Shape::List),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_written_in_the_order_of_its_fields() {
+        let text = serde_json::to_string(&Record::default()).unwrap();
+        let record = crate::core::json::Object::parse(text.as_bytes()).unwrap();
+        let mut outline = Outline::default();
+        for (key, _) in &FIELDS {
+            let value = record.raw(key).unwrap().as_bytes();
+            let at = text.find(&format!("\"{key}\":")).unwrap();
+            let span = Span { start: at, end: at };
+            Record::outline(&mut outline, &Field { key: key.as_bytes(), value, span });
+        }
+        assert!(outline.is_ours());
+        assert!(outline.status.start < outline.session_id.start);
+        let keys: Vec<usize> =
+            FIELDS.iter().map(|(key, _)| text.find(&format!("\"{key}\":")).unwrap()).collect();
+        assert!(keys.is_sorted());
+    }
+}

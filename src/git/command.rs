@@ -1,0 +1,117 @@
+//! Git, started by the command line. Facts that hooks need are read from files (`facts::git`).
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::process::child::{self, Input, Run};
+
+/// A repository to run git in.
+#[derive(Clone, Debug)]
+pub struct Git {
+    pub dir: PathBuf,
+}
+
+#[derive(Debug)]
+pub struct Said {
+    /// `None`: a signal ended it.
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// An empty value takes a variable away: those that would lead git elsewhere than to `dir`, which a
+/// command has that runs in a git hook.
+const ENV: [(&str, &str); 9] = [
+    ("GIT_DIR", ""),
+    ("GIT_WORK_TREE", ""),
+    ("GIT_INDEX_FILE", ""),
+    ("GIT_OBJECT_DIRECTORY", ""),
+    ("GIT_COMMON_DIR", ""),
+    ("GIT_PREFIX", ""),
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+];
+/// No work in the background that outlives the command, no program that a repository names as its
+/// file system monitor, and names as they are.
+const SET: [&str; 9] = [
+    "--literal-pathspecs",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "core.fsmonitor=false",
+];
+/// An answer comes soon; a change may have to write a large tree.
+const ANSWER: Duration = Duration::from_secs(60);
+const CHANGE: Duration = Duration::from_secs(15 * 60);
+
+impl Git {
+    pub fn in_dir(dir: &Path) -> Self {
+        Self { dir: dir.to_owned() }
+    }
+
+    /// Asks git something. An error means that it could not be started.
+    pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> io::Result<Said> {
+        self.run(args, Input::Nothing, ANSWER)
+    }
+
+    /// What it answers, without the last line break; `None` if it says no.
+    pub fn answer<A: AsRef<OsStr>>(&self, args: &[A]) -> io::Result<Option<String>> {
+        let said = self.ask(args)?;
+        Ok(said.is_good().then(|| said.out.trim_end_matches('\n').to_owned()))
+    }
+
+    /// Lets git change something while `held` is locked: git inherits the lock, so that it is held
+    /// for as long as git runs, even if we are killed before git is done.
+    pub fn act<A: AsRef<OsStr>>(&self, args: &[A], held: &File) -> io::Result<Said> {
+        self.run(args, Input::Open(held), CHANGE)
+    }
+
+    fn run<A: AsRef<OsStr>>(&self, args: &[A], input: Input, limit: Duration) -> io::Result<Said> {
+        // Git goes there itself: a start in another directory is a slow fork.
+        let dir = ["-C".as_ref(), self.dir.as_os_str()];
+        let set = SET.iter().map(OsStr::new);
+        let args: Vec<&OsStr> =
+            dir.into_iter().chain(set).chain(args.iter().map(AsRef::as_ref)).collect();
+        let ended = child::run(&Run {
+            program: Path::new("git"),
+            args: &args,
+            dir: None,
+            env: &ENV,
+            input,
+            limit,
+        })?;
+        Ok(Said {
+            code: ended.code,
+            out: String::from_utf8_lossy(&ended.stdout).into_owned(),
+            err: String::from_utf8_lossy(&ended.stderr).into_owned(),
+        })
+    }
+}
+
+/// Why git could not be started.
+pub fn explain_start_error(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "git is not installed, or not on PATH".into(),
+        _ => format!("git cannot be started: {error}"),
+    }
+}
+
+impl Said {
+    pub fn is_good(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// What git complained of, in one line.
+    pub fn complaint(&self) -> String {
+        let text = if self.err.trim().is_empty() { &self.out } else { &self.err };
+        crate::core::text::clip(text, 300)
+    }
+}

@@ -1,0 +1,2 @@
+pub mod command;
+pub mod refs;

@@ -1,0 +1,213 @@
+//! The hook path: one payload in, the books settled, at most one reply out.
+
+pub mod kept;
+pub mod waiting;
+
+use std::path::Path;
+
+use tracing::debug;
+
+use crate::core::error::{Error, Result};
+use crate::core::event::{self, Event, Kind, Parsed};
+use crate::core::outcome::Outcome;
+use crate::core::redaction::Redactor;
+use crate::core::reply::{self, Reply};
+use crate::core::settings::Settings;
+use crate::core::time;
+use crate::hooks;
+use crate::loops::governor::CLIENTS_CAP;
+use crate::process::Process;
+use crate::process::stdin::{self, Payload};
+use crate::process::trace::{self, Lines};
+use crate::session::notices::Notices;
+use crate::state::State;
+use crate::state::plan::{Change, Plan};
+use crate::store::dir::Dir;
+use crate::store::log::{self, FAILED, Line};
+use crate::store::{Opened, Store};
+use crate::turn::context::{Context, Facts};
+use crate::turn::root;
+use crate::turn::world::World;
+
+use kept::{keep_after, record, reject};
+use waiting::{Played, play_spool, put_aside};
+
+pub use waiting::{keep_remarks, locked_store};
+
+pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
+    let payload = stdin::read();
+    if process.env("HOOKKEEPER_OFF").as_deref() == Some("1") {
+        return Outcome::quiet();
+    }
+    let lines = trace::start(process);
+    let parsed = match &payload {
+        Payload::Whole(bytes) => event::parse(bytes, expected).map_err(|why| (bytes, why)),
+        Payload::Refused(bytes, why) => Err((bytes, (*why).to_owned())),
+    };
+    match parsed {
+        Ok(Parsed::Foreign(_)) => Outcome::quiet(),
+        Ok(Parsed::Event(event)) => match handle(process, &event, &payload, lines.as_ref()) {
+            Ok(stdout) => Outcome { stdout, stderr: None, code: 0 },
+            Err(error) => Outcome::failed(&error),
+        },
+        Err((bytes, why)) => Outcome::failed(&reject(process, bytes, why)),
+    }
+}
+
+/// Nothing to do for this event, but the client wants its payload read.
+pub fn ignore() -> Outcome {
+    stdin::read();
+    Outcome::quiet()
+}
+
+fn handle(
+    process: &Process,
+    event: &Event,
+    payload: &Payload,
+    lines: Option<&Lines>,
+) -> Result<Option<String>> {
+    let root = root::for_hook(process, event.text("cwd").as_deref()).ok_or_else(no_root)?;
+    debug!(event = event.kind.wire(), session = %event.session_id, root = %root.display(), "payload read");
+    let now = process.now();
+    let bytes = match payload {
+        Payload::Whole(bytes) | Payload::Refused(bytes, _) => bytes,
+    };
+    let home = root::state_root(process, &root);
+    let world = World::new(process, &root);
+    let store = match Store::open(&home, process.home().as_deref(), now)? {
+        Opened::Locked(store) => store,
+        Opened::Busy(state, settings) => {
+            let context = context(process, event, &root, &settings, &world);
+            record(process, event, bytes, &state, &context);
+            let kept = put_aside(process, bytes, &state, &context);
+            let outcome = match &kept {
+                Ok(()) => "spooled: the lock is held".to_owned(),
+                Err(error) => format!("{FAILED}{error}"),
+            };
+            write_log(process, event, &state, &[], &outcome, lines, false);
+            return kept.map(|()| None);
+        }
+    };
+    debug!("locked");
+    let settings = store.settings.clone();
+    let context = context(process, event, &root, &settings, &world);
+    record(process, event, bytes, store.state_dir(), &context);
+    let settled = match play_spool(process, &store, &root) {
+        Ok(Played::All) => settle(event, &store, &context),
+        // Order matters: this event has to wait for those that still wait.
+        Ok(Played::Some) => put_aside(process, bytes, store.state_dir(), &context)
+            .map(|()| (Reply::default(), "spooled: others are waiting".into())),
+        Err(error) => Err(error),
+    };
+    let outcome = match &settled {
+        Ok((_, outcome)) => outcome.clone(),
+        Err(error) => format!("{FAILED}{error}"),
+    };
+    write_log(process, event, store.state_dir(), &store.written(), &outcome, lines, true);
+    match settled {
+        Ok((reply, _)) => Ok(reply.render(event.kind)),
+        Err(error) => Err(keep_after(error, bytes, &store, &context, process)),
+    }
+}
+
+/// Lets the hook decide, and carries its plan out.
+fn settle(event: &Event, store: &Store, context: &Context) -> Result<(Reply, String)> {
+    let state = State::new(store);
+    let mut plan = hooks::plan(event, &state, context);
+    debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
+    notify(&mut plan, event.kind, store, &state, context);
+    store.commit(&plan.changes, &state)?;
+    debug!(wrote = ?store.written(), "committed");
+    Ok((plan.reply, plan.outcome))
+}
+
+/// Says what waits to be said if this event can, and keeps what it cannot.
+fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &Context) {
+    // A reply that nobody hears must not use up what waits to be said.
+    let can_show = context.is_heard && reply::can_tell_user(kind);
+    let mut news = store.take_remarks();
+    news.extend(state.take_remarks());
+    news.append(&mut plan.notices);
+    // The events of a tool call come by the thousand; they do not look.
+    if news.is_empty() && !(kind.row().shows_notices && can_show) {
+        return;
+    }
+    let read = state.read::<Notices>(&());
+    let before = read.value.cloned().unwrap_or_default();
+    let mut notices = before.clone();
+    // The notices themselves may have been put away.
+    news.extend(state.take_remarks());
+    for (key, text) in &news {
+        notices.add(key, text, context.spelled());
+    }
+    if can_show {
+        for text in notices.take() {
+            plan.reply.tell_user(&text);
+        }
+    }
+    if before != notices {
+        // First of all: what is to be said must not be lost with the rest.
+        plan.changes.insert(0, Change::Put(read.write(&notices)));
+    }
+}
+
+fn context<'a>(
+    process: &Process,
+    event: &Event,
+    root: &Path,
+    settings: &Settings,
+    facts: &'a dyn Facts,
+) -> Context<'a> {
+    Context {
+        now: process.now(),
+        fresh_id: if event.kind.row().makes_records {
+            fresh_id(process, event)
+        } else {
+            String::new()
+        },
+        root: root.to_string_lossy().into_owned(),
+        settings: settings.clone(),
+        redact: Redactor::new(&settings.redact),
+        block_cap: process
+            .env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP")
+            .and_then(|cap| cap.trim().parse().ok())
+            .unwrap_or(CLIENTS_CAP),
+        is_heard: true,
+        facts,
+    }
+}
+
+fn fresh_id(process: &Process, event: &Event) -> String {
+    let call = event.text("tool_use_id").or_else(|| event.prompt_id()).unwrap_or_default();
+    process.fresh_id(&format!("{} {call}", event.session_id))
+}
+
+fn write_log(
+    process: &Process,
+    event: &Event,
+    state: &Dir,
+    wrote: &[String],
+    outcome: &str,
+    lines: Option<&Lines>,
+    locked: bool,
+) {
+    let line = Line {
+        time: &time::spell_millis(process.now()),
+        event: event.kind.wire(),
+        session: &event.session_id,
+        wrote,
+        us: process.micros(),
+        outcome,
+    };
+    log::add(state, &line, locked);
+    if let Some(lines) = lines {
+        log::add_debug(state, &lines.take(), locked);
+    }
+}
+
+fn no_root() -> Error {
+    Error::Payload {
+        why: "there is no working directory to find the project from".into(),
+        kept: None,
+    }
+}

@@ -1,0 +1,125 @@
+//! `hookkeeper autonomous start`
+
+use anyhow::bail;
+use serde_json::Number;
+
+use crate::console::checkout;
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::core::time;
+use crate::git::refs;
+use crate::loops::autonomous::commands::{load, required};
+use crate::loops::autonomous::document::{
+    Artifacts, Autonomous, BUDGET_USD, MAX_FIX_CYCLES, MAX_ITERATIONS, MAX_PHASE_ITERATIONS,
+    PROMISE,
+};
+use crate::loops::autonomous::rules::Driven;
+use crate::loops::autonomous::rules::phase::Phase;
+use crate::loops::commands::{Before, LoopCommand};
+use crate::loops::{Loop, LoopKind};
+use crate::state::Document as _;
+use crate::store::exclude;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What is to be built
+    #[arg(value_name = "FEATURE", required_unless_present = "named")]
+    feature: Option<String>,
+    /// The same, as an option
+    #[arg(long = "feature", value_name = "FEATURE", conflicts_with = "feature")]
+    named: Option<String>,
+    /// Begin with the plan
+    #[arg(long)]
+    skip_brainstorm: bool,
+    /// Nobody has to approve the acceptance tests
+    #[arg(long)]
+    skip_test_review: bool,
+    /// Iterations at most
+    #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
+    max_iterations: u64,
+    /// Iterations at most in one phase
+    #[arg(long, value_name = "N", default_value_t = MAX_PHASE_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
+    max_phase_iterations: u64,
+    /// Rounds of fix and re_review at most
+    #[arg(long, value_name = "N", default_value_t = MAX_FIX_CYCLES)]
+    max_fix_cycles: u64,
+    /// Minutes at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_minutes: Option<u64>,
+    /// Dollars; shown beside what was spent, limits nothing
+    #[arg(long, value_name = "USD", default_value_t = BUDGET_USD as f64)]
+    budget: f64,
+    /// What the model says between <promise> tags when it is shipped
+    #[arg(long = "completion-promise", visible_alias = "promise", value_name = "TEXT", default_value = PROMISE)]
+    promise: String,
+    /// The file with the log of the work
+    #[arg(long, value_name = "PATH")]
+    progress_file: Option<String>,
+}
+
+pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome> {
+    let project = command.project;
+    let now = time::spell(command.now);
+    let redact = project.redactor()?;
+    let feature = options.feature.as_ref().or(options.named.as_ref());
+    let feature = required(&redact.text(feature.map_or("", String::as_str)), "the feature")?;
+    let promise = required(&options.promise, "the promise")?;
+    let budget = budget(options.budget)?;
+    let root = project.root()?;
+    let first = if options.skip_brainstorm { Phase::Plan } else { Phase::Brainstorm };
+    let started = Autonomous {
+        feature,
+        phase: first.name().into(),
+        max_iterations: options.max_iterations,
+        max_phase_iterations: options.max_phase_iterations,
+        max_fix_cycles: options.max_fix_cycles,
+        artifacts: Artifacts {
+            progress_file: options.progress_file.clone(),
+            branch: refs::read(&root).branch,
+            ..Artifacts::default()
+        },
+        budget_limit_usd: budget,
+        completion_promise: promise,
+        skip_brainstorm: options.skip_brainstorm,
+        skip_test_review: options.skip_test_review,
+        started_at: now.clone(),
+        last_updated: now,
+        session_id: command.session.clone(),
+        max_minutes: options.max_minutes,
+        ..Autonomous::default()
+    };
+    let said = project.change(|store, state| {
+        let open = load(command, state)?;
+        let open = open.as_ref().map(|open| open as &dyn Loop);
+        command.ensure_none(open, LoopKind::Autonomous, "", state)?;
+        // Another loop takes the place of one that is over, which is kept where resets keep things.
+        if open.is_some() {
+            store.keep_beside(&Autonomous::doc(&()).below_claude())?;
+        }
+        let driven = Driven::started(started);
+        command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
+        Ok(command.started(&driven))
+    })?;
+    let stderr = hide(project).err().map(|why| format!("git sees its file: {why:#}"));
+    Ok(Outcome { stderr, ..Outcome::said(said) })
+}
+
+/// Whole dollars stay whole in the file.
+fn budget(usd: f64) -> anyhow::Result<Number> {
+    let whole =
+        (usd.fract() == 0.0 && (0.0..9e15).contains(&usd)).then(|| Number::from(usd as u64));
+    match whole.or_else(|| Number::from_f64(usd)) {
+        Some(number) if usd >= 0.0 => Ok(number),
+        _ => bail!("{usd} is no budget"),
+    }
+}
+
+/// The file is one person's: git does not have to see it. Without git there is nothing to hide from.
+fn hide(project: &Project) -> anyhow::Result<()> {
+    let root = project.root()?;
+    let Ok(git) = checkout::of(&root) else { return Ok(()) };
+    if let Some(path) = git.answer(&["rev-parse", "--git-path", "info/exclude"])? {
+        exclude::add(&root.join(path), "**/.claude/autonomous-loop.json")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! `loop/autonomous.json`: the autonomous loop as we saw it last. Models write the loop's own file;
+//! what is here holds against it, through sessions, until the loop is over.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::text::Extra;
+use crate::loops::autonomous::document::Autonomous;
+use crate::state::{Row, document};
+
+/// What is remembered of the autonomous loop's file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["feature", "started_at", "phase"])))]
+pub struct Watched {
+    // Which loop it is.
+    pub feature: String,
+    pub started_at: String,
+    pub session_id: Option<String>,
+    pub phase: String,
+    pub phase_iteration: u64,
+    pub global_iteration: u64,
+    pub fix_review_cycles: u64,
+    /// The smaller limits hold.
+    pub max_iterations: u64,
+    pub max_phase_iterations: u64,
+    pub max_fix_cycles: u64,
+    pub max_minutes: Option<u64>,
+    /// How many receipts there were when the phase began: it needs a newer one.
+    pub receipts: u64,
+    /// How many phases were completed.
+    pub completed: u64,
+    /// Phases that need no receipt: they were forced.
+    pub excused: Vec<String>,
+    /// A person has to approve the acceptance tests.
+    pub gate: bool,
+    pub approved: bool,
+    /// That is waited for.
+    pub awaiting: bool,
+    /// The phase was left without a receipt before, and taken back.
+    pub sent_back: bool,
+    /// How it ended, as far as that was our doing.
+    pub verdict: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Watched {
+    /// Whether this is about the loop in the file. A model that writes the file anew may get one of
+    /// both wrong.
+    pub fn is_of(&self, state: &Autonomous) -> bool {
+        self.started_at == state.started_at || self.feature == state.feature
+    }
+}
+
+document!(
+    Watched,
+    Row {
+        name: "autonomous-watch",
+        path: "state/loop/autonomous.json",
+        schema: "autonomous-watch",
+        title: "Autonomous loop as last seen",
+        about: "the same, as we saw it last",
+        ..Row::EPHEMERAL
+    }
+);

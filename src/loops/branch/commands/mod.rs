@@ -1,0 +1,2 @@
+pub mod locate;
+pub mod loop_steps;

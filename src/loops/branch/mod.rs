@@ -1,0 +1,3 @@
+pub mod commands;
+pub mod drive;
+pub mod rules;

@@ -1,0 +1,377 @@
+//! The commands that all loops have, with one behaviour: who may change a loop, what becomes of it,
+//! and who is told. The table is in ARCHITECTURE.md, "Loops: one behaviour".
+
+use anyhow::{Error, bail};
+
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::core::time::Time;
+use crate::loops::kind::remember_count;
+use crate::loops::ownership::driven_by;
+use crate::loops::{Ending, Loop, LoopKind, Verdict};
+use crate::process::Process;
+use crate::session::live::Live;
+use crate::session::record::{self, is_live};
+use crate::state::State;
+use crate::state::plan::Plan;
+use crate::store::Store;
+
+pub const CANCELLED: &str = "cancelled by a command";
+
+/// For whom a command acts.
+#[derive(clap::Args)]
+pub struct Who {
+    /// The session (default: the one that runs the command)
+    #[arg(long, value_name = "ID", global = true)]
+    session: Option<String>,
+}
+
+impl Who {
+    pub fn id(&self, process: &Process) -> Option<String> {
+        self.session.clone().or_else(|| process.env("CLAUDE_CODE_SESSION_ID"))
+    }
+
+    pub fn command<'a>(&self, project: &'a Project<'a>) -> LoopCommand<'a> {
+        LoopCommand { project, session: self.id(project.process), now: project.process.now() }
+    }
+}
+
+/// A command that changes a loop.
+pub struct LoopCommand<'a> {
+    pub project: &'a Project<'a>,
+    /// For whom it acts; a person's command acts for all.
+    pub session: Option<String>,
+    pub now: Time,
+}
+
+/// What a loop was before a command changed it.
+pub struct Before {
+    owner: Option<String>,
+    is_running: bool,
+    ending: Ending,
+}
+
+impl Before {
+    pub fn new(the_loop: &dyn Loop) -> Self {
+        Self {
+            owner: the_loop.owner().map(str::to_owned),
+            is_running: the_loop.is_running(),
+            ending: the_loop.ending().clone(),
+        }
+    }
+}
+
+impl LoopCommand<'_> {
+    /// Changes a loop under the lock, with what the sessions around it know of it. `load` refuses
+    /// documents that must stay as they are.
+    pub fn change<L: Loop>(
+        &self,
+        load: impl FnOnce(&Store, &State) -> anyhow::Result<Option<L>>,
+        work: impl FnOnce(&mut Option<L>, &State) -> anyhow::Result<String>,
+    ) -> anyhow::Result<Outcome> {
+        self.project.change(|store, state| {
+            let mut the_loop = load(store, state)?;
+            let before = the_loop.as_ref().map(|the_loop| Before::new(the_loop));
+            let said = work(&mut the_loop, state)?;
+            if let Some(the_loop) = &the_loop {
+                self.write(the_loop, before.as_ref(), store, state)?;
+            }
+            Ok(Outcome::said(said))
+        })
+    }
+
+    /// Writes a loop down, and tells the sessions whose it is or was.
+    pub fn write(
+        &self,
+        the_loop: &dyn Loop,
+        before: Option<&Before>,
+        store: &Store,
+        state: &State,
+    ) -> anyhow::Result<()> {
+        let mut plan = Plan::default();
+        the_loop.put(&mut plan, state);
+        if plan.changes.is_empty() {
+            return Ok(());
+        }
+        if let Some(before) = before {
+            self.tell_user(the_loop, before, store, state);
+        }
+        note_drivers(&mut plan, the_loop, before, state);
+        Ok(store.commit(&plan.changes, state)?)
+    }
+
+    /// The user hears, with the next event that can say so, of a loop that another one than the
+    /// session that drives it has ended or handed on.
+    fn tell_user(&self, the_loop: &dyn Loop, before: &Before, store: &Store, state: &State) {
+        let (owner, title) = (the_loop.owner(), the_loop.title());
+        let caller = self.project.process.env("CLAUDE_CODE_SESSION_ID");
+        let ending = the_loop.ending();
+        if let (true, Some(verdict)) = (before.is_running, &ending.verdict)
+            && before.owner.is_some()
+            && caller != before.owner
+        {
+            let why = ending.verdict_reason.as_deref().unwrap_or_default();
+            let at = ending.verdict_at.as_deref().unwrap_or_default();
+            let text = format!("HookKeeper: the {title} is {verdict}: {why}.");
+            store.remark(format!("loop {at}"), text);
+        }
+        if let (Some(left), Some(now)) = (before.owner.as_deref(), owner)
+            && left != now
+            && is_live(left, state)
+        {
+            let text =
+                format!("HookKeeper: the {title} is now driven by session {now}, not by {left}.");
+            store.remark(format!("loop left {left} {now}"), text);
+        }
+    }
+
+    /// A command that a model runs acts for its session; a person's acts for all.
+    pub fn ensure_own(&self, the_loop: &dyn Loop, state: &State) -> anyhow::Result<()> {
+        self.ensure_acts_for(
+            the_loop.owner(),
+            || the_loop.title(),
+            &the_loop.command("adopt"),
+            state,
+        )
+    }
+
+    pub fn ensure_acts_for(
+        &self,
+        owner: Option<&str>,
+        title: impl FnOnce() -> String,
+        adopt: &str,
+        state: &State,
+    ) -> anyhow::Result<()> {
+        match (self.session.as_deref(), owner) {
+            (Some(own), Some(owner)) if own != owner && !is_live(owner, state) => bail!(
+                "the {} was driven by session {owner}, which has ended; `{adopt}` takes it over",
+                title()
+            ),
+            (Some(own), Some(owner)) if own != owner => bail!(
+                "the {} is driven by session {owner}; to act for it: --session {owner}",
+                title()
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The loop, if it runs and is this session's to change.
+    pub fn ensure_running(&self, the_loop: &dyn Loop, state: &State) -> anyhow::Result<()> {
+        self.ensure_own(the_loop, state)?;
+        ensure_open(the_loop)
+    }
+
+    /// No second loop: neither in the place of one that runs, nor for a session that drives one.
+    pub fn ensure_none(
+        &self,
+        open: Option<&dyn Loop>,
+        kind: LoopKind,
+        folder: &str,
+        state: &State,
+    ) -> anyhow::Result<()> {
+        if let Some(open) = open.filter(|open| open.is_running()) {
+            let title = open.title();
+            let article = if title.starts_with('a') { "an" } else { "a" };
+            let more = if kind == LoopKind::Queue { ", `--reset` starts anew" } else { "" };
+            bail!("{article} {title} is open: `{}` ends it{more}", open.command("cancel"));
+        }
+        self.session.as_deref().map_or(Ok(()), |id| ensure_free(id, kind, folder, state))
+    }
+
+    pub fn adopt(&self, the_loop: &mut dyn Loop, state: &State) -> anyhow::Result<String> {
+        ensure_open(the_loop)?;
+        let id = the_session(self.session.clone(), state)?;
+        ensure_free(&id, the_loop.kind(), the_loop.folder(), state)?;
+        the_loop.bind(&id);
+        Ok(format!("{}: now driven by session {id}", the_loop.title()))
+    }
+
+    /// Goes on with a loop that has ended, or whose session has; a live session takes it over then.
+    pub fn resume(
+        &self,
+        the_loop: &mut dyn Loop,
+        most: Option<u64>,
+        state: &State,
+    ) -> anyhow::Result<String> {
+        let owner = the_loop.owner().map(str::to_owned);
+        let has_driver = owner.as_deref().is_some_and(|owner| is_live(owner, state));
+        let heir = self.session.as_deref().filter(|id| !has_driver && is_live(id, state));
+        if heir.is_none() {
+            self.ensure_own(the_loop, state)?;
+        }
+        if the_loop.is_complete() {
+            bail!("the {} is complete; start a new one", the_loop.noun());
+        }
+        if the_loop.is_running() && (has_driver || owner.is_none() && heir.is_none()) {
+            bail!(
+                "the {} is running; `{}` shows where it stands",
+                the_loop.noun(),
+                the_loop.command("status")
+            );
+        }
+        let driver = heir.or(owner.as_deref());
+        if let Some(id) = driver {
+            ensure_free(id, the_loop.kind(), the_loop.folder(), state)?;
+        }
+        if !the_loop.is_running() {
+            the_loop.reopen(most, self.now).map_err(Error::msg)?;
+        }
+        if let Some(id) = driver {
+            the_loop.bind(id);
+        }
+        the_loop.begin_next().map_err(Error::msg)?;
+        let absence = absence(the_loop, state);
+        Ok(format!("Goes on: {}.{absence}\n{}", the_loop.title(), the_loop.reason()))
+    }
+
+    pub fn cancel(&self, the_loop: &mut dyn Loop, state: &State) -> anyhow::Result<String> {
+        self.ensure_running(the_loop, state)?;
+        let title = the_loop.title();
+        the_loop.end(Verdict::Cancelled, CANCELLED, self.now);
+        Ok(format!("Cancelled: {title}"))
+    }
+
+    /// What is said of a loop that has just been started.
+    pub fn started(&self, the_loop: &dyn Loop) -> String {
+        let (title, driver) = (the_loop.title(), self.driver());
+        format!("Started: {title}, driven by {driver}.\n{}", the_loop.reason())
+    }
+
+    /// Who drives a loop that has just been started.
+    pub fn driver(&self) -> String {
+        match &self.session {
+            Some(id) => format!("session {id}"),
+            None => "the next session here, if it is the only one".into(),
+        }
+    }
+}
+
+/// The loop, or that there is none of this name.
+pub fn existing<'l, L>(
+    the_loop: &'l mut Option<L>,
+    kind: LoopKind,
+    name: &str,
+) -> anyhow::Result<&'l mut L> {
+    match the_loop {
+        Some(the_loop) => Ok(the_loop),
+        None => bail!("there is no {name}; `{}` starts one", kind.start()),
+    }
+}
+
+/// Which loop, who drives it, and how it ended.
+pub fn headline(the_loop: &dyn Loop) -> String {
+    let owner = the_loop.owner().unwrap_or("nobody yet");
+    let ended = the_loop.ending().line().map(|line| format!("\nended: {line}"));
+    format!("{}, driven by {owner}{}", the_loop.title(), ended.unwrap_or_default())
+}
+
+/// What to say of an owner that is not there to go on.
+pub fn absence(the_loop: &dyn Loop, state: &State) -> String {
+    match the_loop.owner() {
+        Some(owner) if !is_live(owner, state) => format!(
+            " Its session {owner} is not live: resume that one, or hand the loop to another with `{}`.",
+            the_loop.command("adopt")
+        ),
+        _ => String::new(),
+    }
+}
+
+pub fn ensure_open(the_loop: &dyn Loop) -> anyhow::Result<()> {
+    if the_loop.is_running() {
+        return Ok(());
+    }
+    let verdict = the_loop.ending().verdict.as_deref();
+    let verdict = verdict.map(|verdict| format!(" ({verdict})")).unwrap_or_default();
+    bail!(
+        "the {} has ended{verdict}; `{}` goes on with one that is not complete",
+        the_loop.noun(),
+        the_loop.command("resume")
+    )
+}
+
+/// One session drives one loop; this is the one that it is about to drive.
+fn ensure_free(session: &str, kind: LoopKind, folder: &str, state: &State) -> anyhow::Result<()> {
+    let driven = driven_by(session, state);
+    match driven.into_iter().find(|other| (other.0, other.1.as_str()) != (kind, folder)) {
+        Some((kind, _, title)) => {
+            bail!("session {session} drives the {title}: `{} cancel` ends it", kind.command())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The session that is named, or the only one that lives.
+fn the_session(named: Option<String>, state: &State) -> anyhow::Result<String> {
+    let mut lives = state.all::<Live>().map(|live| &live.session_id);
+    match (named, lives.next(), lives.next()) {
+        (Some(id), ..) if !is_live(&id, state) => {
+            bail!("session {id} is not live (hookkeeper sessions)")
+        }
+        (Some(id), ..) => Ok(id),
+        (None, Some(id), None) => Ok(id.clone()),
+        (None, None, _) => bail!("no session is live; name one: --session ID"),
+        _ => bail!("several sessions are live; name one: --session ID (hookkeeper sessions)"),
+    }
+}
+
+/// The session that drives a loop knows it, and one that does not any more forgets it.
+fn note_drivers(plan: &mut Plan, the_loop: &dyn Loop, before: Option<&Before>, state: &State) {
+    let (kind, folder) = (the_loop.kind(), the_loop.folder());
+    let driver = the_loop.owner().filter(|_| the_loop.is_running());
+    let before_driver =
+        before.filter(|before| before.is_running).and_then(|before| before.owner.as_deref());
+    let verdict = &the_loop.ending().verdict;
+    let is_other = before.and_then(|before| before.ending.verdict.as_ref()) != verdict.as_ref();
+    change_lives(plan, state, |live| {
+        let drives = driver == Some(live.session_id.as_str());
+        let drove = match folder {
+            "" => before_driver == Some(live.session_id.as_str()),
+            _ => kind.note(live) == Some(folder),
+        };
+        if drives != drove {
+            kind.set_note(live, Some(folder).filter(|_| drives));
+            live.loop_iterations.clear();
+        }
+        if (drives || drove) && is_other {
+            live.loop_verdict.clone_from(verdict);
+        }
+        if drives {
+            remember_count(the_loop, live);
+            the_loop.remind(live);
+        }
+    });
+}
+
+/// No session drives this loop any more, whatever became of it; whether one did.
+pub fn forget_loop(
+    plan: &mut Plan,
+    (kind, folder): (LoopKind, &str),
+    verdict: Option<Verdict>,
+    state: &State,
+) -> bool {
+    change_lives(plan, state, |live| {
+        if kind.note(live) == Some(folder) {
+            kind.set_note(live, None);
+            let verdict = verdict.map(|verdict| verdict.name().to_owned());
+            live.loop_verdict = verdict.or(live.loop_verdict.take());
+        }
+    })
+}
+
+/// Changes the records of live sessions; whether there was anything to change.
+fn change_lives(plan: &mut Plan, state: &State, change: impl Fn(&mut Live)) -> bool {
+    let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
+    let mut is_changed = false;
+    for live in &mut lives {
+        let before = live.clone();
+        change(live);
+        if *live != before {
+            plan.put(&state.read::<Live>(&live.session_id), live);
+            is_changed = true;
+        }
+    }
+    if is_changed {
+        record::put_copies(plan, lives.iter(), state);
+    }
+    is_changed
+}

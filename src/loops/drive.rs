@@ -1,0 +1,176 @@
+//! A session and the loop that it drives: whose loop it is, and what becomes of a Stop.
+//!
+//! One file per kind of loop, with what is different: how such a loop is found, and what is said of
+//! one that is gone. The order in [`FINDERS`] is that in which loops that nobody owns are adopted.
+
+use crate::core::event::Event;
+use crate::loops::autonomous::drive as autonomous;
+use crate::loops::branch::drive as branch;
+use crate::loops::governor::{Decision, Stop, decide};
+use crate::loops::iterative::drive as iterative;
+use crate::loops::kind::{remember_count, restore_count};
+use crate::loops::queue::drive as queue;
+use crate::loops::{Loop, LoopKind};
+use crate::session::live::Live;
+use crate::session::record::is_live;
+use crate::state::State;
+use crate::state::plan::Plan;
+use crate::turn::context::Context;
+
+/// What a loop is asked with: the event, and everything that it may look at.
+pub struct Turn<'a> {
+    pub event: &'a Event<'a>,
+    pub state: &'a State<'a>,
+    pub context: &'a Context<'a>,
+}
+
+/// How the loops of a kind are found.
+struct Finder {
+    kind: LoopKind,
+    /// Whose the loop is (`Some(None)`: nobody's), if there is one that runs and may be changed.
+    owner: for<'a> fn(&Turn<'a>) -> Option<Option<&'a str>>,
+    find: fn(&Turn) -> Option<Box<dyn Loop>>,
+    /// There is none that the session drives; one that it drove before may be gone.
+    lost: fn(&mut Plan, &mut Live, &Turn) -> Option<Decision>,
+}
+
+const FINDERS: [Finder; 4] = [
+    Finder { kind: LoopKind::Queue, owner: queue::owner, find: queue::find, lost: |_, _, _| None },
+    Finder {
+        kind: LoopKind::Autonomous,
+        owner: autonomous::owner,
+        find: autonomous::find,
+        lost: autonomous::lost,
+    },
+    Finder { kind: LoopKind::Branch, owner: branch::owner, find: branch::find, lost: branch::lost },
+    Finder {
+        kind: LoopKind::Iterative,
+        owner: iterative::owner,
+        find: iterative::find,
+        lost: iterative::lost,
+    },
+];
+
+/// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
+/// ended and was forked, goes on with what follows it. Another session's is never touched, and a
+/// session drives one loop.
+///
+/// Whether the session drives a loop after that.
+pub fn adopt(
+    plan: &mut Plan,
+    event: &Event,
+    live: &mut Live,
+    state: &State,
+    context: &Context,
+) -> Option<LoopKind> {
+    let mut noted = [LoopKind::Iterative, LoopKind::Branch].into_iter();
+    if let Some(kind) = noted.find(|kind| kind.note(live).is_some()) {
+        return Some(kind);
+    }
+    let turn = Turn { event, state, context };
+    let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
+    let own = found().find(|(_, owner)| *owner == Some(live.session_id.as_str()));
+    let passed_on = || {
+        let alone = state.all::<Live>().all(|other| other.session_id == live.session_id);
+        let parent = live.lineage.as_ref().map(|lineage| lineage.parent.as_str());
+        let parent = parent.filter(|parent| !is_live(parent, state));
+        found().find(|(_, owner)| match owner {
+            None => alone,
+            Some(_) => parent == *owner,
+        })
+    };
+    let (finder, _) = own.or_else(passed_on)?;
+    if let Some(mut the_loop) = (finder.find)(&turn) {
+        the_loop.bind(&live.session_id);
+        finder.kind.set_note(live, Some(the_loop.folder()));
+        the_loop.put_owner(plan, state);
+    }
+    Some(finder.kind)
+}
+
+/// Lets the governor decide, and writes down what came of it.
+pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, context: &Context) {
+    // A tool call sets the count back; a new turn does too, but nothing was done by that.
+    let tools_ran = live.blocks == 0;
+    if !event.fields.flag("stop_hook_active") {
+        live.blocks = 0;
+    }
+    // A stop that is played later has happened: nobody hears a block.
+    if !context.is_heard {
+        return;
+    }
+    let message = event.text("last_assistant_message").unwrap_or_default();
+    let stop = Stop {
+        message: &message,
+        has_company: has_company(event),
+        tools_ran,
+        blocks: live.blocks,
+        cap: context.block_cap,
+        now: context.now,
+    };
+    let turn = Turn { event, state, context };
+    let decision = FINDERS.iter().find_map(|finder| drive(finder, plan, live, &turn, &stop));
+    match decision.unwrap_or(Decision::Nothing) {
+        Decision::Nothing => {}
+        Decision::Allow { outcome, tell } => {
+            live.blocks = 0;
+            plan.outcome = outcome;
+            if let Some(tell) = tell {
+                if context.settings.notify {
+                    plan.reply.ring(&tell);
+                }
+                plan.reply.tell_user(&tell);
+            }
+        }
+        Decision::Block { outcome, reason, tell } => {
+            live.blocks += 1;
+            plan.outcome = outcome;
+            plan.reply.block = Some(reason);
+            plan.reply.tell_user(&tell);
+        }
+    }
+}
+
+/// What becomes of a Stop, if the session drives such a loop.
+fn drive(
+    finder: &Finder,
+    plan: &mut Plan,
+    live: &mut Live,
+    turn: &Turn,
+    stop: &Stop,
+) -> Option<Decision> {
+    finder.kind.note(live)?;
+    let is_own = (finder.owner)(turn) == Some(Some(live.session_id.as_str()));
+    let Some(mut the_loop) = (finder.find)(turn).filter(|_| is_own) else {
+        return (finder.lost)(plan, live, turn);
+    };
+    live.loop_signalled = false;
+    restore_count(the_loop.as_mut(), live);
+    let decision = decide(the_loop.as_mut(), stop);
+    remember_count(the_loop.as_ref(), live);
+    the_loop.remind(live);
+    if !the_loop.is_running() {
+        finder.kind.set_note(live, None);
+        live.loop_verdict.clone_from(&the_loop.ending().verdict);
+    }
+    the_loop.put(plan, turn.state);
+    Some(decision)
+}
+
+/// The model is at work: what was blocked before does not count any more.
+pub fn at_work(event: &Event, live: &mut Live) {
+    if event.agent_id.is_none() {
+        live.blocks = 0;
+    }
+}
+
+/// Whether something runs in the background that wakes the session when it ends.
+fn has_company(event: &Event) -> bool {
+    let tasks = event.background_tasks().unwrap_or_default();
+    tasks.iter().any(|task| {
+        let kind = task.kind.as_deref().unwrap_or_default();
+        let runs =
+            task.status.as_deref().is_none_or(|status| matches!(status, "running" | "pending"));
+        runs && matches!(kind, "subagent" | "workflow" | "teammate")
+    })
+}

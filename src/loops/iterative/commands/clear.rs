@@ -1,0 +1,78 @@
+//! `archive` and `remove`.
+
+use anyhow::bail;
+
+use crate::core::id::TaskSlug;
+use crate::core::outcome::Outcome;
+use crate::loops::commands::{Before, forget_loop};
+use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
+use crate::loops::iterative::document::progress::{Entry, NONE};
+use crate::loops::iterative::drive::{is_frozen, open_book};
+use crate::loops::iterative::rules::Driven;
+use crate::loops::{Loop as _, LoopKind};
+use crate::state::State;
+use crate::state::plan::Plan;
+use crate::store::Store;
+
+pub fn archive(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outcome> {
+    let slug = at.slug(Some(slug))?;
+    let commits = at.commits(&slug)?;
+    put_away(at, &slug, force, |store, task, state| {
+        if let Some(mut task) = task {
+            let before = Before::new(&task);
+            task.book.state.add_commits(commits.unwrap_or_default());
+            let mut entry = Entry::of_task("Archived");
+            entry.phase = Some("complete".into());
+            entry.session = Some(NONE.to_owned());
+            if task.is_running() {
+                entry.verdict = Some("cancelled: archived while it was open".into());
+            }
+            rule(task.book.record(entry))?;
+            at.command.write(&task, Some(&before), store, state)?;
+        }
+        Ok(format!("Archived: {}", store.archive_task(&slug)?))
+    })
+}
+
+pub fn remove(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outcome> {
+    let slug = at.slug(Some(slug))?;
+    put_away(at, &slug, force, |store, task, state| {
+        if task.is_some() {
+            let mut plan = Plan::default();
+            forget_loop(&mut plan, (LoopKind::Iterative, slug.as_str()), None, state);
+            store.commit(&plan.changes, state)?;
+        }
+        store.remove_task(&slug)?;
+        Ok(format!("Removed: .claude/iterative/{slug}"))
+    })
+}
+
+/// For both: what still runs, or cannot be read, only goes by force.
+fn put_away(
+    at: &TaskCommand,
+    slug: &TaskSlug,
+    force: bool,
+    work: impl FnOnce(&Store, Option<Driven>, &State) -> anyhow::Result<String>,
+) -> anyhow::Result<Outcome> {
+    at.command.project.change(|store, state| {
+        let book = open_book(slug, state, at.command.now);
+        let book = book.filter(|_| !is_frozen(slug, state));
+        let task = book.map(|book| Driven::new(book, state));
+        match &task {
+            _ if force => {}
+            Some(task) if task.is_running() => bail!(
+                "the {} is still open; `{}` ends it, `--force` does it all the same",
+                task.title(),
+                task.command("cancel")
+            ),
+            Some(_) => {}
+            None => bail!(
+                "the documents of task {slug} cannot be read, so nobody knows whether it is finished; `--force` does it all the same"
+            ),
+        }
+        if let Some(task) = task.as_ref().filter(|task| task.is_running()) {
+            at.command.ensure_own(task, state)?;
+        }
+        at.answer(work(store, task, state)?, slug, None)
+    })
+}

@@ -1,0 +1,226 @@
+//! Views of tasks, for people and as JSON.
+
+use anyhow::bail;
+use serde_json::json;
+
+use crate::console::project::said_json;
+use crate::console::table::{self, row};
+use crate::core::id::TaskSlug;
+use crate::core::outcome::Outcome;
+use crate::core::text::{clip, plural};
+use crate::core::time;
+use crate::loops::iterative::commands::task_command::TaskCommand;
+use crate::loops::iterative::document::book::Book;
+use crate::loops::iterative::document::lifecycle::Status;
+use crate::loops::iterative::document::plan::status_line;
+use crate::loops::iterative::document::progress::Log;
+use crate::loops::iterative::document::{Task, TaskText, Unit};
+use crate::loops::iterative::drive::try_open_book;
+use crate::loops::iterative::folder::TASKS;
+use crate::loops::iterative::rules::prompt;
+use crate::state::Frozen;
+
+pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
+    let mut tasks = Vec::new();
+    let mut broken = Vec::new();
+    for slug in at.slugs()? {
+        match at.state(&slug)?.filter(Task::is_known) {
+            Some(task) => tasks.push((slug, task)),
+            None => broken.push(slug.as_str().to_owned()),
+        }
+    }
+    let archived = format!("{TASKS}/{}", TaskSlug::ARCHIVE);
+    let archived = at.command.project.view()?.map(|view| view.names(&archived)).unwrap_or_default();
+    if at.json {
+        let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
+        return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
+    }
+    let mut rows = vec![row!["TASK", "PHASE", "DONE", "AT WORK", "DRIVEN BY", "WHAT"]];
+    rows.extend(tasks.iter().map(|(slug, task)| {
+        let (done, all) = task.done();
+        let phase = task.ending.verdict.clone().unwrap_or_else(|| task.phase.clone());
+        let by = task.session_id.as_deref().map_or("nobody", |id| id.get(..8).unwrap_or(id));
+        row![
+            slug,
+            phase,
+            format!("{done} of {all}"),
+            task.current().unwrap_or("-"),
+            by,
+            clip(&task.task, 60)
+        ]
+    }));
+    let mut out = match tasks.is_empty() {
+        true => "No task. `hookkeeper iterative new SLUG --task T --mode development --unit 'T1: …'` makes one.\n".into(),
+        false => table::align(&rows),
+    };
+    if !broken.is_empty() {
+        out.push_str(&format!("Without a state that can be read: {}\n", broken.join(", ")));
+    }
+    if !archived.is_empty() {
+        out.push_str(&format!(
+            "{} in .claude/iterative/archive\n",
+            plural(archived.len(), "archived task")
+        ));
+    }
+    Ok(Outcome::said(out))
+}
+
+pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> {
+    let slug = at.slug(named)?;
+    let (book, trouble) = read(at, &slug)?;
+    if at.json {
+        let task = &book.state;
+        let next = task.current().or_else(|| task.workable());
+        return said_json(&json!({
+            "slug": slug.as_str(), "open": task.is_open(), "task": task, "next": next,
+            "conflicts": book.conflicts, "trouble": trouble,
+        }));
+    }
+    Ok(Outcome::said(page(&book, trouble.as_deref(), at.command.now)))
+}
+
+/// A task without the lock, and what is wrong with its log.
+fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
+    let now = at.command.now;
+    let missing = || {
+        anyhow::anyhow!(
+            ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {slug}` makes it anew"
+        )
+    };
+    let view = at.command.project.view()?.ok_or_else(missing)?;
+    let around = view.state();
+    let read = around.read::<Task>(slug);
+    around.check()?;
+    let Some(state) = read.value else {
+        return Err(match read.frozen() {
+            Some(Frozen::Unreadable(why)) => anyhow::anyhow!(
+                ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {slug}` makes it anew"
+            ),
+            Some(why) => anyhow::anyhow!(".claude/iterative/{slug}/state.json {why}"),
+            None => missing(),
+        });
+    };
+    match try_open_book(slug, &around, now) {
+        Ok(Some(book)) => Ok((book, None)),
+        Ok(None) => Err(missing()),
+        Err(why) if state.is_known() => {
+            let part = state.plan_part();
+            let plan = around.get_by::<TaskText>(&(slug.clone(), part)).map(|text| text.0.clone());
+            let book = Book::with(slug.clone(), state.clone(), Log::default(), plan, now);
+            Ok((book, Some(why.to_string())))
+        }
+        Err(why) => bail!(".claude/iterative/{slug}/state.json: {why}"),
+    }
+}
+
+fn page(book: &Book, trouble: Option<&str>, now: time::Time) -> String {
+    let (slug, task) = (&book.slug, &book.state);
+    let domain = task.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
+    let mut out = format!("{slug}: {} ({}{domain})\n", clip(&task.task, 100), task.mode);
+    let end = match (&task.ending.verdict, &task.ending.verdict_reason) {
+        (Some(verdict), Some(why)) => format!(", {verdict}: {}", clip(why, 200)),
+        (Some(verdict), None) => format!(", {verdict}"),
+        _ => String::new(),
+    };
+    let driver =
+        task.session_id.as_deref().map_or("nobody yet".into(), |id| format!("session {id}"));
+    let age = time::human(time::age(&task.updated, now));
+    out.push_str(&format!("phase {}{end}, driven by {driver}, updated {age} ago\n\n", task.phase));
+    if task.units().is_empty() {
+        out.push_str("No units yet.\n");
+    } else {
+        let mut rows = vec![row![
+            "",
+            "UNIT",
+            "STATUS",
+            "ITERATIONS",
+            "CONFIRMED",
+            "NEEDS",
+            "TITLE",
+            "BLOCKED BY"
+        ]];
+        rows.extend(task.units().iter().map(|(id, unit)| unit_row(id, unit, task)));
+        out.push_str(&table::align(&rows));
+    }
+    let (done, all) = task.done();
+    out.push_str(&format!("\n{done} of {all} done ({})\n", status_line(task)));
+    out.push_str(&next(book));
+    if let Some(last) = book.log.entries.iter().rev().find(|entry| entry.did.is_some()) {
+        let did = clip(last.did.as_deref().unwrap_or_default(), 160);
+        out.push_str(&format!(
+            "Last entry: {} - {} - {}: {did}\n",
+            last.subject, last.what, last.at
+        ));
+    }
+    if !task.commits.is_empty() {
+        let newest = task.commits.last().map(|commit| clip(commit, 100)).unwrap_or_default();
+        out.push_str(&format!("{}, the newest {newest}\n", plural(task.commits.len(), "commit")));
+    }
+    for conflict in &book.conflicts {
+        out.push_str(&format!(
+            "Conflict: {conflict}. `hookkeeper iterative rebuild {slug}` settles it.\n"
+        ));
+    }
+    if let Some(why) = trouble {
+        out.push_str(&format!(
+            "Trouble: {why}. `hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is.\n"
+        ));
+    }
+    out
+}
+
+fn unit_row(id: &str, unit: &Unit, task: &Task) -> Vec<String> {
+    let mark = if task.current() == Some(id) { "▸" } else { "" };
+    let status = match unit.skipped {
+        true => "skipped".to_owned(),
+        false => unit.status.replace('_', " "),
+    };
+    let confirmed = match (unit.confirmations_used, unit.is(Status::Done)) {
+        (0, _) => "-".to_owned(),
+        (n, true) => format!("{n}, verified"),
+        (n, false) => n.to_string(),
+    };
+    let needs = if unit.needs.is_empty() { "-".to_owned() } else { unit.needs.join(", ") };
+    row![
+        mark,
+        id,
+        status,
+        format!("{} of {}", unit.iterations_used, unit.max_iterations),
+        confirmed,
+        needs,
+        clip(&unit.title, 60),
+        clip(unit.reason.as_deref().unwrap_or(""), 80),
+    ]
+}
+
+fn next(book: &Book) -> String {
+    let task = &book.state;
+    if !task.is_open() {
+        return match task.ending.verdict.as_deref() {
+            Some("complete") => format!("Next: `hookkeeper iterative archive {}`\n", book.slug),
+            Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", book.slug),
+            None => String::new(),
+        };
+    }
+    match task.current().or_else(|| task.workable()) {
+        Some(id) => {
+            let unit = task.unit(id).cloned().unwrap_or_default();
+            let what = match unit.status() {
+                Some(Status::Confirming) => "confirm".to_owned(),
+                Some(Status::Verifying) => "verify".to_owned(),
+                Some(Status::InProgress) => {
+                    format!("iteration {} of {}", unit.iterations_used, unit.max_iterations)
+                }
+                _ => "start".to_owned(),
+            };
+            let left =
+                book.log.remaining(id).map(|left| format!("; remaining: {}", clip(left, 160)));
+            format!("Next: {id}, {what}{}\n", left.unwrap_or_default())
+        }
+        None if task.units().is_empty() => {
+            let (slug, first) = (&book.slug, task.first_unit());
+            format!("Next: `hookkeeper iterative unit {slug} '{first}: title | criteria'`\n")
+        }
+        None => format!("Next: {}\n", prompt::question(book).trim_start_matches("HookKeeper: ")),
+    }
+}

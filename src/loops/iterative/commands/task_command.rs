@@ -1,0 +1,144 @@
+//! What the commands share: changing a task under the lock, and the answer.
+
+use anyhow::{Error, bail};
+use serde_json::json;
+
+use crate::console::project::said_json;
+use crate::core::id::TaskSlug;
+use crate::core::outcome::Outcome;
+use crate::loops::commands::{Before, LoopCommand};
+use crate::loops::iterative::commands::commits;
+use crate::loops::iterative::document::book::Book;
+use crate::loops::iterative::document::progress::Log;
+use crate::loops::iterative::document::{Part, Task, TaskText};
+use crate::loops::iterative::drive::try_open_book;
+use crate::loops::iterative::rules::Driven;
+use crate::state::{Document, State};
+use crate::store::Store;
+
+pub struct TaskCommand<'a> {
+    pub command: LoopCommand<'a>,
+    /// The answer is one JSON object.
+    pub json: bool,
+}
+
+impl TaskCommand<'_> {
+    /// What git says that was committed for a task, before the lock is taken.
+    pub fn commits(&self, slug: &TaskSlug) -> anyhow::Result<Option<Vec<String>>> {
+        let Some(view) = self.command.project.view()? else { return Ok(None) };
+        let state = view.state();
+        let text = |part| {
+            let text = state.get_by::<TaskText>(&(slug.clone(), part));
+            text.map(|text| text.0.as_str()).unwrap_or_default()
+        };
+        let task = match state.get_by::<Task>(slug) {
+            Some(task) => task.clone(),
+            // It may be about to be made anew.
+            None => crate::loops::iterative::document::brief::parse(text(Part::Brief))
+                .unwrap_or_default(),
+        };
+        let log = Log::parse(text(Part::Progress)).unwrap_or_default();
+        Ok(commits::of(&self.root()?, &task, &log))
+    }
+
+    /// Changes a task under the lock, and what its session knows of it.
+    pub fn change(
+        &self,
+        named: Option<&str>,
+        work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
+    ) -> anyhow::Result<Outcome> {
+        let work = |task: &mut Driven, _: &Store, state: &State| work(task, state);
+        self.change_or(&self.slug(named)?, work, |_, why| Err(why))
+    }
+
+    /// Changes a task under the lock, with another way for one whose documents cannot be used.
+    pub fn change_or(
+        &self,
+        slug: &TaskSlug,
+        work: impl FnOnce(&mut Driven, &Store, &State) -> anyhow::Result<String>,
+        otherwise: impl FnOnce(&Store, Error) -> anyhow::Result<String>,
+    ) -> anyhow::Result<Outcome> {
+        let commits = self.commits(slug)?;
+        self.command.project.change(|store, state| {
+            let mut book = match self.open(state, slug) {
+                Ok(book) => book,
+                Err(why) => return self.answer(otherwise(store, why)?, slug, None),
+            };
+            book.state.add_commits(commits.unwrap_or_default());
+            let mut task = Driven::new(book.clone(), state);
+            let before = Before::new(&task);
+            let mut said = match work(&mut task, store, state) {
+                Ok(said) => said,
+                Err(why) => {
+                    // What was refused changes nothing, but the state may have been left behind.
+                    task.book = book;
+                    if task.book.settle_conflicts() {
+                        self.command.write(&task, Some(&before), store, state)?;
+                    }
+                    return Err(why);
+                }
+            };
+            let plan = task.book.state.plan_part().doc(slug);
+            if state.frozen(&plan).is_some() {
+                said.push_str(&format!(
+                    "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {slug}` makes it anew.",
+                    plan.path()
+                ));
+            }
+            self.command.write(&task, Some(&before), store, state)?;
+            if !task.book.conflicts.is_empty() {
+                said = format!(
+                    "state.json and progress.md did not agree; the log holds: {}.\n{said}",
+                    task.book.conflicts.join("; ")
+                );
+            }
+            self.answer(said, slug, Some(&task.book))
+        })
+    }
+
+    /// What a command says, and with `--json` where the task stands.
+    pub fn answer(
+        &self,
+        said: String,
+        slug: &TaskSlug,
+        book: Option<&Book>,
+    ) -> anyhow::Result<Outcome> {
+        match (self.json, book) {
+            (false, _) => Ok(Outcome::said(said)),
+            (true, None) => said_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
+            (true, Some(book)) => {
+                let task = &book.state;
+                said_json(&json!({
+                    "slug": slug.as_str(), "said": said.trim_end(), "open": task.is_open(),
+                    "next": task.current().or_else(|| task.workable()), "task": task,
+                    "conflicts": book.conflicts,
+                }))
+            }
+        }
+    }
+
+    /// A task's book, or why it cannot be used.
+    fn open(&self, state: &State, slug: &TaskSlug) -> anyhow::Result<Book> {
+        let opened = try_open_book(slug, state, self.command.now);
+        let path = Task::doc(slug).path();
+        let frozen = || state.frozen(&Task::doc(slug));
+        let (why, is_log) = match (opened, frozen()) {
+            (Ok(Some(book)), None) => return Ok(book),
+            (Err(problem), _) => (format!("{path} is not used: {problem}."), problem.is_log()),
+            (_, Some(frozen)) => (format!("{path} {frozen}."), false),
+            (Ok(None), None) => (format!(".claude/iterative/{slug} has no state.json."), false),
+        };
+        let help = match is_log {
+            true => format!(
+                "`hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is"
+            ),
+            false => format!("`hookkeeper iterative rebuild {slug}` makes the state anew"),
+        };
+        bail!("task {slug} was not changed: {why} {help}")
+    }
+}
+
+/// What the rules forbid, as an error.
+pub fn rule(result: Result<(), String>) -> anyhow::Result<()> {
+    result.map_err(Error::msg)
+}

@@ -1,0 +1,224 @@
+//! A task's documents together: the state as the log makes it, and what is to be written.
+//!
+//! Every change is an entry in the log first ([`Book::record`]); the state is what the entry makes of
+//! it. So the log is enough to make the state again, and a kill between the two writes is healed by
+//! whoever opens the book next.
+
+use std::fmt;
+
+use crate::core::id::TaskSlug;
+use crate::core::text::clip;
+use crate::core::time::{self, Time};
+use crate::loops::iterative::document::differences::differences;
+use crate::loops::iterative::document::lifecycle::Status;
+use crate::loops::iterative::document::needs::{circle, in_order};
+use crate::loops::iterative::document::progress::{Entry, Log, TASK};
+use crate::loops::iterative::document::rebuild::{allowed, apply, fold};
+use crate::loops::iterative::document::{Part, Task, TaskText, plan, planned};
+use crate::state::plan::Plan;
+use crate::state::{Document, State};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Book {
+    pub slug: TaskSlug,
+    pub state: Task,
+    pub log: Log,
+    plan: Option<String>,
+    /// What state.json said otherwise than the log.
+    pub conflicts: Vec<String>,
+    /// What has to be added to the log.
+    new: Vec<Entry>,
+    before: Task,
+    /// When this is.
+    pub now: Time,
+}
+
+/// Why the documents of a task cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BookProblem {
+    /// The state has a mode that there is not.
+    Mode(String),
+    /// The log is missing, or no text.
+    Log(String),
+    /// The log has something in it that is no entry.
+    Entry(String),
+}
+
+impl BookProblem {
+    /// Whether it is the log's fault.
+    pub fn is_log(&self) -> bool {
+        matches!(self, Self::Log(_) | Self::Entry(_))
+    }
+}
+
+impl fmt::Display for BookProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mode(mode) => {
+                write!(f, "its mode is `{mode}`, neither development nor knowledge")
+            }
+            Self::Log(why) => write!(f, "progress.md {why}"),
+            Self::Entry(why) => write!(f, "progress.md: {why}"),
+        }
+    }
+}
+
+impl Book {
+    /// Opens a task. An error says why it cannot be used.
+    pub fn open(
+        slug: TaskSlug,
+        state: Task,
+        progress: Option<&str>,
+        plan: Option<String>,
+        now: Time,
+    ) -> Result<Self, BookProblem> {
+        if !state.is_known() {
+            return Err(BookProblem::Mode(clip(&state.mode, 40)));
+        }
+        let log = match progress {
+            None => return Err(BookProblem::Log("is missing".into())),
+            Some(text) => Log::parse(text).map_err(BookProblem::Entry)?,
+        };
+        let known = learn(&state, plan.as_deref());
+        let mut book = Self { before: state, ..Self::with(slug, known, log, plan, now) };
+        if !book.log.is_anchored() {
+            book.state.guess_needs();
+            book.state.settle();
+        } else {
+            let folded = fold(&book.state, &book.log);
+            book.conflicts = differences(&book.state, &folded);
+            book.state = folded;
+        }
+        Ok(book)
+    }
+
+    /// A task with a state that did not come from its file: just made, or made anew.
+    pub fn with(slug: TaskSlug, state: Task, log: Log, plan: Option<String>, now: Time) -> Self {
+        Self {
+            slug,
+            before: Task::default(),
+            state,
+            log,
+            plan,
+            conflicts: Vec::new(),
+            new: Vec::new(),
+            now,
+        }
+    }
+
+    /// A task whose log begins anew with the state as it is.
+    pub fn without_log(slug: TaskSlug, state: &Task, plan: Option<String>, now: Time) -> Self {
+        let mut known = learn(state, plan.as_deref());
+        known.guess_needs();
+        known.settle();
+        Self::with(slug, known, Log::default(), plan, now)
+    }
+
+    /// Puts an entry into the log, and what follows from it into the state. Refused if it would
+    /// break the lifecycle: the rule is named.
+    pub fn record(&mut self, entry: Entry) -> Result<(), String> {
+        if entry.subject != TASK {
+            allowed(&self.state, &entry)?;
+        }
+        self.anchor(&entry);
+        self.push(entry);
+        Ok(())
+    }
+
+    /// Before the first new entry: what the log could not tell, or what it corrects.
+    fn anchor(&mut self, first: &Entry) {
+        if !self.new.is_empty() {
+            return;
+        }
+        if !self.log.is_anchored() && !first.is_anchor() {
+            let mut entry = Entry::of_task("Taken over");
+            entry.did = Some("HookKeeper goes on from here with the state as it was.".into());
+            entry.state = serde_json::to_string(&self.state).ok();
+            self.push(entry);
+        } else if !self.conflicts.is_empty() {
+            self.push(rebuilt(&self.conflicts));
+        }
+    }
+
+    /// Notes what the log corrects, where nothing else is to be recorded; whether there is anything.
+    pub fn settle_conflicts(&mut self) -> bool {
+        if self.new.is_empty() && !self.conflicts.is_empty() {
+            self.push(rebuilt(&self.conflicts));
+        }
+        !self.conflicts.is_empty()
+    }
+
+    fn push(&mut self, mut entry: Entry) {
+        entry.at = time::spell(self.now);
+        entry.tidy();
+        apply(&mut self.state, &entry);
+        self.log.entries.push(entry.clone());
+        self.new.push(entry);
+    }
+
+    /// Whether a unit has just been said to be done, so that its confirmation begins now.
+    pub fn begins_to_confirm(&self) -> bool {
+        let mut steps = self.new.iter().filter_map(|entry| entry.step.as_ref());
+        steps.any(|step| step.to == Status::Confirming && step.from != step.to)
+    }
+
+    /// Whether something is to be added to the log.
+    pub fn has_entries(&self) -> bool {
+        !self.new.is_empty()
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.has_entries() || self.state != self.before
+    }
+
+    /// Where the state is, from the project.
+    pub fn state_path(&self) -> String {
+        Task::doc(&self.slug).path()
+    }
+
+    /// Where a text of the task is, from the project.
+    pub fn file(&self, part: Part) -> String {
+        part.doc(&self.slug).path()
+    }
+
+    /// What has to be written: the log first, because the state follows from it.
+    pub fn write(&self, plan: &mut Plan, state: &State) {
+        let text_of = |part| state.read::<TaskText>(&(self.slug.clone(), part));
+        let text: String = self.new.iter().map(Entry::markdown).collect();
+        if !text.is_empty() {
+            plan.append(&text_of(Part::Progress), text);
+        }
+        plan.put(&state.read::<Task>(&self.slug), &self.state);
+        let text = match &self.plan {
+            Some(text) => plan::update(text, &self.state),
+            None => plan::render(&self.state),
+        };
+        plan.put(&text_of(self.state.plan_part()), &TaskText(text));
+    }
+}
+
+/// A state with what only the plan says of its units.
+fn learn(state: &Task, plan: Option<&str>) -> Task {
+    let mut known = state.clone();
+    let planned = planned::parse(plan.unwrap_or_default());
+    let ids: Vec<String> = state.units().iter().map(|(id, _)| id.clone()).collect();
+    for (id, planned) in planned.iter() {
+        if let Some(unit) = known.units_mut().get_mut(id) {
+            let mut planned = planned.clone();
+            in_order(&mut planned.needs, &ids);
+            unit.learn_from(&planned);
+        }
+    }
+    // With units that need each other nothing could be done any more.
+    if circle(known.units()).is_empty() { known } else { state.clone() }
+}
+
+/// The entry that says what the log corrected in the state.
+pub fn rebuilt(conflicts: &[String]) -> Entry {
+    let mut entry = Entry::of_task("Rebuilt");
+    entry.did = Some(match conflicts {
+        [] => "state.json was made anew; nothing differed.".into(),
+        conflicts => format!("state.json was made anew from the log. {}.", conflicts.join("; ")),
+    });
+    entry
+}

@@ -1,0 +1,5 @@
+pub mod commands;
+pub mod document;
+pub mod drive;
+pub mod folder;
+pub mod rules;

@@ -1,0 +1,252 @@
+//! How a task goes on: what a signal makes of the unit at work, and which unit is next. Everything
+//! happens by entries in the log, so that the log can tell it again.
+
+use crate::core::text::{clip, plural};
+use crate::loops::Verdict;
+use crate::loops::iterative::document::Unit;
+use crate::loops::iterative::document::book::Book;
+use crate::loops::iterative::document::lifecycle::Status;
+use crate::loops::iterative::document::progress::{Entry, Step};
+use crate::loops::iterative::rules::signal::{Said, Signal};
+
+/// Verifications that may find gaps before a person has to look.
+pub const VERIFICATIONS: u64 = 3;
+
+/// Takes a signal. An error names the rule that forbids it.
+///
+/// `changed`: a file was changed since the unit was last said to be done.
+pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String> {
+    let current = book.state.current().map(str::to_owned);
+    let named = said.unit.clone().or_else(|| current.clone());
+    let Some(id) = named else {
+        return Err("no unit is at work".into());
+    };
+    let Some(unit) = book.state.unit(&id) else {
+        let known = book.state.units().ids().join(", ");
+        return Err(format!("there is no unit `{id}`; there are {known}"));
+    };
+    let text = said.signal.text(&id);
+    let (is, n) = (unit.status(), unit.iterations_used);
+    let refused = |rule: &str| Err(format!("{text} is refused: {id} is {}; {rule}", unit.status));
+    let mut entry = Entry { signal: Some(text.clone()), ..Entry::of_unit(&id, n) };
+    let mut did = |words: &str| entry.did = Some(words.to_owned());
+    let (from, to) = match (is, &said.signal) {
+        (Some(Status::InProgress), Signal::Done) => {
+            did("Said to be done.");
+            (Status::InProgress, Status::Confirming)
+        }
+        (Some(Status::Confirming), Signal::Done) if changed => {
+            did("Files were changed since it was said to be done.");
+            return another(book, entry, Status::InProgress);
+        }
+        (Some(Status::Confirming), Signal::Done) => {
+            did("Said to be done again, and nothing was changed in between.");
+            (Status::Confirming, Status::Verifying)
+        }
+        (Some(Status::Verifying), Signal::Verified) => {
+            did("The verification passed.");
+            entry.remaining = Some("None".into());
+            (Status::Verifying, Status::Done)
+        }
+        (Some(Status::Verifying), Signal::Gaps)
+            if unit.verifications_failed + 1 >= VERIFICATIONS =>
+        {
+            did("The verification found gaps.");
+            entry.blockers = Some(format!("{VERIFICATIONS} verifications found gaps"));
+            (Status::Verifying, Status::Blocked)
+        }
+        (Some(Status::Verifying), Signal::Gaps) => {
+            did("The verification found gaps.");
+            return another(book, entry, Status::InProgress);
+        }
+        (Some(status), Signal::Blocked(why)) if status.is_at_work() => {
+            did("It cannot go on.");
+            entry.blockers = Some(why.clone());
+            (status, Status::Blocked)
+        }
+        (Some(Status::Verifying), Signal::Done) => {
+            return refused(&format!("what is being verified is {id}_VERIFIED or {id}_GAPS"));
+        }
+        (Some(status), Signal::Verified | Signal::Gaps) if status.is_at_work() => {
+            return refused(
+                "a unit is verified only after it was confirmed: in_progress → confirming → verifying → done",
+            );
+        }
+        (Some(Status::Done), _) => return refused("a unit that is done stays done"),
+        _ => return refused("only the unit at work can be signalled"),
+    };
+    entry.step = Some(Step::new(from, to, None));
+    book.record(entry)
+}
+
+/// A turn without a signal that counts.
+pub fn no_signal(book: &mut Book) -> Result<(), String> {
+    let Some((id, is)) = at_work(book) else { return Ok(()) };
+    let n = book.state.current_iteration;
+    let mut entry = Entry::of_unit(&id, n);
+    entry.did = Some("The turn ended without a signal that counts.".into());
+    // A confirmation that is not confirmed is work again.
+    another(book, entry, if is == Status::Confirming { Status::InProgress } else { is })
+}
+
+/// The next iteration of the unit, or its end if there is none left.
+fn another(book: &mut Book, mut entry: Entry, to: Status) -> Result<(), String> {
+    let Some((_, from)) = at_work(book) else { return Ok(()) };
+    let (used, most) = book
+        .state
+        .unit(&entry.subject)
+        .map_or((0, 0), |unit| (unit.iterations_used, unit.max_iterations));
+    entry.step = Some(if used < most {
+        Step::new(from, to, Some(used + 1))
+    } else {
+        entry.blockers = Some(used_up(used, most));
+        Step::new(from, Status::Timeout, None)
+    });
+    book.record(entry)
+}
+
+fn used_up(used: u64, most: u64) -> String {
+    format!("{used} of {most} iterations used")
+}
+
+fn at_work(book: &Book) -> Option<(String, Status)> {
+    let id = book.state.current()?;
+    Some((id.to_owned(), book.state.unit(id)?.status()?))
+}
+
+/// Starts the next unit if none is at work, and ends the task when all are closed.
+pub fn go_on(book: &mut Book) -> Result<(), String> {
+    if book.state.phase != "execute" || !book.state.is_open() || book.state.current().is_some() {
+        return Ok(());
+    }
+    while let Some(id) = book.state.workable().map(str::to_owned) {
+        start(book, &id)?;
+        // One that has no iteration left makes room for the next.
+        if book.state.current().is_some() {
+            return Ok(());
+        }
+    }
+    if book.state.all_closed() {
+        let mut entry = Entry::of_task("Ended");
+        entry.phase = Some("deliver".into());
+        entry.verdict = Some(format!("{}: {}", Verdict::Complete.name(), all_done(book)));
+        return book.record(entry);
+    }
+    Ok(())
+}
+
+fn all_done(book: &Book) -> String {
+    let (done, all) = book.state.done();
+    let units = plural(all, "unit");
+    match all - done {
+        0 if all == 1 => "its unit is done".into(),
+        0 => format!("all {units} are done"),
+        skipped => format!("{done} of {units} done, {skipped} skipped"),
+    }
+}
+
+fn start(book: &mut Book, id: &str) -> Result<(), String> {
+    let unit = known(book, id)?;
+    let (used, most) = (unit.iterations_used, unit.max_iterations);
+    if used >= most {
+        let mut entry = Entry::of_unit(id, used);
+        entry.did = Some("No iteration was left to begin again.".into());
+        entry.blockers = Some(used_up(used, most));
+        entry.step = step(&unit, Status::Timeout, false);
+        return book.record(entry);
+    }
+    let n = used + 1;
+    let mut entry = Entry::of_unit(id, n);
+    entry.did = Some(if used == 0 { "Started." } else { "Taken up again." }.into());
+    entry.step = Some(Step::new(Status::Pending, Status::InProgress, Some(n)));
+    book.record(entry)
+}
+
+/// Somebody does without a unit.
+pub fn skip(book: &mut Book, id: &str, why: Option<String>) -> Result<(), String> {
+    let unit = known(book, id)?;
+    if unit.is_closed() {
+        return Err(format!("{id} is {} already", if unit.skipped { "skipped" } else { "done" }));
+    }
+    let mut entry = Entry::of_unit(id, unit.iterations_used);
+    entry.did = Some("Skipped by a command.".into());
+    entry.blockers = Some(why.map_or("Skipped".into(), |why| format!("Skipped: {why}")));
+    entry.step = step(&unit, Status::Blocked, true);
+    book.record(entry)
+}
+
+/// Takes up a unit that has stopped.
+pub fn unblock(book: &mut Book, id: &str) -> Result<(), String> {
+    let unit = known(book, id)?;
+    let (used, most) = (unit.iterations_used, unit.max_iterations);
+    let why = unit.reason.as_deref().unwrap_or_default();
+    match unit.status() {
+        _ if unit.is_waiting() => {
+            return Err(format!("{id} is not blocked by anything else: {why}"));
+        }
+        Some(Status::Blocked | Status::Timeout) if used >= most => {
+            return Err(format!(
+                "{id} has used {used} of {most} iterations; `hookkeeper iterative set {} {id} max={}` gives it more",
+                book.slug,
+                most + 5
+            ));
+        }
+        Some(Status::Blocked | Status::Timeout) => {}
+        _ => return Err(format!("{id} is {}, not blocked", unit.status)),
+    }
+    let mut entry = Entry::of_unit(id, used);
+    entry.did = Some("Unblocked by a command.".into());
+    entry.step = step(&unit, Status::Pending, false);
+    book.record(entry)
+}
+
+/// Another limit for a unit. One that was out of iterations can go on.
+pub fn limit(book: &mut Book, id: &str, most: u64) -> Result<(), String> {
+    let unit = known(book, id)?;
+    let (used, out) = (unit.iterations_used, unit.is(Status::Timeout));
+    // One that has to begin again needs an iteration for that.
+    let room = used + u64::from(used > 0 && !unit.is_at_work() && !unit.is(Status::Done));
+    if most < room {
+        return Err(format!("{id} has used {used} iterations already; give it more"));
+    }
+    if let Some(unit) = book.state.units_mut().get_mut(id) {
+        unit.max_iterations = most;
+    }
+    let mut entry = Entry::of_unit(id, used);
+    entry.did = Some(format!("Max iterations: {most} (was {}).", unit.max_iterations));
+    entry.step = step(&unit, Status::Pending, false).filter(|_| out);
+    book.record(entry)
+}
+
+fn known(book: &Book, id: &str) -> Result<Unit, String> {
+    let unit = book.state.unit(id).cloned();
+    unit.ok_or_else(|| match book.state.units().is_empty() {
+        true => format!("the task {} has no units yet", book.slug),
+        false => {
+            let ids = book.state.units().ids().join(", ");
+            format!("there is no unit `{}`; there are {ids}", clip(id, 80))
+        }
+    })
+}
+
+fn step(unit: &Unit, to: Status, skipped: bool) -> Option<Step> {
+    Some(Step { from: unit.stands()?, to, iteration: None, skipped })
+}
+
+/// Says what was done in an iteration. It moves nothing.
+pub fn note(book: &mut Book, id: &str, said: Entry) -> Result<(), String> {
+    let used = known(book, id)?.iterations_used;
+    let head = Entry::of_unit(id, used);
+    book.record(Entry { subject: head.subject, what: head.what, step: None, ..said })
+}
+
+/// The task passes to a session that has not seen what its unit's confirmation changed: it is work
+/// again, in the same iteration.
+pub fn confirm_anew(book: &mut Book) -> Result<(), String> {
+    let Some((id, Status::Confirming)) = at_work(book) else { return Ok(()) };
+    let mut entry = Entry::of_unit(&id, book.state.current_iteration);
+    entry.did =
+        Some("Nobody has seen whether files were changed since it was said to be done.".into());
+    entry.step = Some(Step::new(Status::Confirming, Status::InProgress, None));
+    book.record(entry)
+}

@@ -1,0 +1,117 @@
+//! `hookkeeper gate`: what has to pass, recorded by hand or by running it.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+
+use crate::console::project::{Project, said_with};
+use crate::core::outcome::Outcome;
+use crate::core::text::clip;
+use crate::core::time;
+use crate::loops::commands::Who;
+use crate::loops::queue::commands::{change, read};
+use crate::loops::queue::document::Gate;
+use crate::loops::queue::render::label;
+use crate::process::child;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    who: Who,
+    /// The gate; or `run`, and then the gate
+    name: String,
+    /// pass, fail or warn; or the gate that is run
+    status: String,
+    /// How many issues it found
+    #[arg(long, value_name = "N")]
+    issues: Option<u64>,
+    /// Test coverage in per cent
+    #[arg(long, value_name = "PCT")]
+    coverage: Option<f64>,
+    /// A word about it
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    note: Option<String>,
+    /// Print one JSON object: what was recorded, and all gates (not with `run`, whose output is the command's)
+    #[arg(long, conflicts_with = "command")]
+    json: bool,
+    /// What to run, after `--`
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if options.name == "run" && !options.command.is_empty() {
+        return execute(project, options);
+    }
+    if options.name == "run" {
+        bail!("what is to be run? hookkeeper gate run {} -- CMD…", options.status);
+    }
+    if !options.command.is_empty() {
+        bail!(
+            "a gate that is recorded by hand runs nothing: hookkeeper gate run {} -- CMD…",
+            options.name
+        );
+    }
+    if !matches!(options.status.as_str(), "pass" | "fail" | "warn") {
+        bail!("`{}` is no status; there are pass, fail and warn", options.status);
+    }
+    let gate = Gate { status: options.status.clone(), ..given(project, options)? };
+    record(project, &options.name, gate)?;
+    let done = Outcome::said(format!("{}: {}", label(&options.name), options.status));
+    match options.json {
+        true => said_with(done, json!({"gates": read(project)?.gate_results})),
+        false => Ok(done),
+    }
+}
+
+/// Runs the command where it was called, its output passed through, and gives its exit code back.
+fn execute(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let (program, args) = options.command.split_first().context("there is nothing to run")?;
+    let dir = project.process.cwd().context("there is no working directory")?;
+    let ran = child::pass_through(Path::new(program), args, &dir)
+        .with_context(|| format!("{program} cannot be run"))?;
+    let redact = project.redactor()?;
+    let status = if ran.code == 0 { "pass" } else { "fail" };
+    let gate = Gate {
+        status: status.into(),
+        command: Some(clip(&redact.text(&options.command.join(" ")), 300)),
+        exit_code: Some(i64::from(ran.code)),
+        duration_ms: Some(ran.millis),
+        last_line: ran.last_line.map(|line| clip(&redact.text(&line), 300)),
+        ..given(project, options)?
+    };
+    record(project, &options.status, gate)?;
+    let seconds = ran.millis as f64 / 1000.0;
+    let text = format!("{}: {status} (exit {}, {seconds:.1} s)", label(&options.status), ran.code);
+    Ok(Outcome { stdout: Some(text), stderr: None, code: ran.code })
+}
+
+/// What the flags say, and when.
+fn given(project: &Project, options: &Arguments) -> anyhow::Result<Gate> {
+    let redact = project.redactor()?;
+    Ok(Gate {
+        timestamp: time::spell(project.process.now()),
+        issues: options.issues,
+        coverage: options.coverage,
+        note: options.note.as_ref().map(|note| clip(&redact.text(note), 300)),
+        ..Gate::default()
+    })
+}
+
+fn record(project: &Project, name: &str, mut gate: Gate) -> anyhow::Result<()> {
+    let name = name.trim();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    if name.is_empty() || name.chars().count() > 40 || !name.chars().all(plain) {
+        bail!("`{}` is no name for a gate: letters, digits and -_.: only", clip(name, 60));
+    }
+    change(project, |queue| {
+        gate.iteration = Some(queue.iteration);
+        // What is not measured again stays as it was measured.
+        let before = queue.gate(name).unwrap_or_default();
+        gate.coverage = gate.coverage.or(before.coverage);
+        gate.coverage_first = before.coverage_first.or(before.coverage).or(gate.coverage);
+        queue.gate_results.insert(name.to_owned(), serde_json::to_value(&gate)?);
+        Ok(())
+    })
+}

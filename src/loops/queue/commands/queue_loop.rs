@@ -1,0 +1,152 @@
+//! `hookkeeper loop`
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+
+use crate::console::project::{Project, said_json, said_with};
+use crate::core::outcome::Outcome;
+use crate::loops::commands::{Who, existing, headline};
+use crate::loops::queue::commands::{load, read};
+use crate::loops::queue::document::Queue;
+use crate::loops::queue::render;
+use crate::loops::queue::rules::{MAX_ITERATIONS, PHASES, QueueLoop, end_iteration, start, title};
+use crate::loops::{Loop, LoopKind, Say};
+use crate::state::State;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    who: Who,
+    /// Print one JSON object: what was done, and where it stands now
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Start a loop; items that wait in the queue are inherited
+    #[command(
+        after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test --gate lint\n  hookkeeper loop start 'Add login' --max-iterations 20 --max-minutes 90"
+    )]
+    Start {
+        /// What has to be done
+        task: String,
+        /// Iterations at most
+        #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
+        max_iterations: u64,
+        /// Minutes at most
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        max_minutes: Option<u64>,
+        /// A gate that has to pass; can be given several times
+        #[arg(long, value_name = "NAME")]
+        gate: Vec<String>,
+        /// End what is running, and start with an empty queue
+        #[arg(long)]
+        reset: bool,
+    },
+    /// Where the loop stands
+    #[command(after_help = "Example:\n  hookkeeper loop status --json")]
+    Status,
+    /// Say which phase the loop is in
+    #[command(after_help = "Example:\n  hookkeeper loop phase BUILD")]
+    Phase {
+        /// CONTEXTUALIZE, ASSESS, PLAN, BUILD, TEST, QUALITY, EVALUATE or RECOVER
+        name: String,
+    },
+    /// End this iteration and begin the next one
+    #[command(after_help = "Example:\n  hookkeeper loop next")]
+    Next,
+    /// Make a session drive the loop
+    #[command(after_help = "Example:\n  hookkeeper loop adopt --session 0f3e8a2c-…")]
+    Adopt,
+    /// Go on with a loop that ended before it was complete
+    #[command(after_help = "Example:\n  hookkeeper loop resume --max-iterations 80")]
+    Resume {
+        /// Iterations at most, in all
+        #[arg(long, value_name = "N")]
+        max_iterations: Option<u64>,
+    },
+    /// End the loop at once
+    #[command(after_help = "Example:\n  hookkeeper loop cancel")]
+    Cancel,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let json_state = || Ok::<_, anyhow::Error>(json_state(&read(project)?));
+    match options.what {
+        What::Status if options.json => said_json(&json_state()?),
+        _ if options.json => said_with(step(project, options)?, json_state()?),
+        _ => step(project, options),
+    }
+}
+
+fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let command = options.who.command(project);
+    let load = |_: &_, state: &State| load(state);
+    let change = |work: &dyn Fn(&mut QueueLoop, &State) -> anyhow::Result<String>| {
+        command.change(load, |the_loop, state| {
+            work(existing(the_loop, LoopKind::Queue, "loop")?, state)
+        })
+    };
+    match &options.what {
+        What::Start { task, max_iterations, max_minutes, gate, reset } => {
+            let task = task.trim();
+            if task.is_empty() {
+                bail!("the task is empty");
+            }
+            let redact = project.redactor()?;
+            command.change(load, |the_loop, state| {
+                if let Some(open) = the_loop.as_ref().filter(|_| *reset) {
+                    command.ensure_own(open, state)?;
+                }
+                let open = the_loop.as_ref().filter(|_| !reset).map(|open| open as &dyn Loop);
+                command.ensure_none(open, LoopKind::Queue, "", state)?;
+                let known = state.get::<Queue>().filter(|_| !reset);
+                let mut queue = known.cloned().unwrap_or_default();
+                start(&mut queue, &redact.text(task), command.session.clone(), command.now);
+                queue.max_iterations = Some(*max_iterations);
+                queue.max_minutes = *max_minutes;
+                queue.gates.clone_from(gate);
+                let the_loop = the_loop.insert(QueueLoop(queue));
+                Ok(command.started(the_loop))
+            })
+        }
+        What::Status => Ok(status(&read(project)?)),
+        What::Phase { name } => change(&|the_loop, state| {
+            command.ensure_running(the_loop, state)?;
+            let phase = PHASES.iter().find(|(phase, _)| phase.eq_ignore_ascii_case(name));
+            let names = || PHASES.map(|(phase, _)| phase).join(", ");
+            let (phase, word) = phase
+                .with_context(|| format!("there is no phase `{name}`; there are {}", names()))?;
+            the_loop.0.phase = Some((*phase).into());
+            the_loop.0.status = (*word).into();
+            Ok(format!("{}: {word}", title(&the_loop.0)))
+        }),
+        What::Next => change(&|the_loop, state| {
+            command.ensure_running(the_loop, state)?;
+            Ok(match end_iteration(&mut the_loop.0, true, command.now) {
+                Say::Go { reason, .. } | Say::Wait(reason) | Say::Rest(reason) => reason,
+                Say::End(verdict, why) => format!("The loop is {}: {why}.", verdict.name()),
+            })
+        }),
+        What::Adopt => change(&|the_loop, state| command.adopt(the_loop, state)),
+        What::Resume { max_iterations } => {
+            change(&|the_loop, state| command.resume(the_loop, *max_iterations, state))
+        }
+        What::Cancel => change(&|the_loop, state| command.cancel(the_loop, state)),
+    }
+}
+
+fn json_state(queue: &Queue) -> Value {
+    json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing()})
+}
+
+fn status(queue: &Queue) -> Outcome {
+    if queue.status == "none" {
+        return Outcome::said("No loop. Start one: hookkeeper loop start TASK");
+    }
+    let page = render::markdown(queue);
+    Outcome::said(format!("{}\n{page}", headline(&QueueLoop(queue.clone()))))
+}

@@ -1,0 +1,278 @@
+//! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
+
+use crate::core::text::clip;
+use crate::core::time::{self, Time};
+use crate::loops::governor::Stop;
+use crate::loops::kind::new_limit;
+use crate::loops::queue::document::{LoopStateText, Past, Queue, Stall};
+use crate::loops::queue::render;
+use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, time_limit};
+use crate::state::State;
+use crate::state::plan::Plan;
+
+/// Passes in a row that complete a loop.
+const PASSES: u64 = 2;
+/// Iterations of work that change nothing.
+const STALL: u64 = 3;
+const SHOWN: usize = 12;
+pub const MAX_ITERATIONS: u64 = 50;
+
+/// The phases and what the status says in them.
+pub const PHASES: [(&str, &str); 8] = [
+    ("CONTEXTUALIZE", "CONTEXTUALIZING"),
+    ("ASSESS", "ASSESSING"),
+    ("PLAN", "PLANNING"),
+    ("BUILD", "BUILDING"),
+    ("TEST", "TESTING"),
+    ("QUALITY", "CHECKING"),
+    ("EVALUATE", "EVALUATING"),
+    ("RECOVER", "RECOVERING"),
+];
+
+/// The queue as the governor drives it.
+pub struct QueueLoop(pub Queue);
+
+impl Loop for QueueLoop {
+    fn kind(&self) -> LoopKind {
+        LoopKind::Queue
+    }
+
+    fn title(&self) -> String {
+        title(&self.0)
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.0.session_id.as_deref()
+    }
+
+    fn bind(&mut self, session: &str) {
+        self.0.session_id = Some(session.to_owned());
+    }
+
+    fn is_running(&self) -> bool {
+        self.0.is_running()
+    }
+
+    fn ending(&self) -> &Ending {
+        &self.0.ending
+    }
+
+    fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
+        end(&mut self.0, verdict, why.to_owned(), now);
+    }
+
+    fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
+        let queue = &mut self.0;
+        // An iteration that is in the history is over.
+        let is_over = queue.history.last().is_some_and(|past| past.iteration >= queue.iteration);
+        let iteration = queue.iteration + u64::from(is_over);
+        let limit = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
+        queue.max_iterations = Some(new_limit(most, limit, iteration)?);
+        queue.iteration = iteration;
+        queue.ending = Ending::default();
+        queue.stall = None;
+        let phase = queue.phase.as_deref().unwrap_or_default();
+        let word = PHASES.iter().find(|(name, _)| *name == phase);
+        queue.status = word.map_or("BUILDING", |(_, word)| word).into();
+        // Its time begins anew: what has passed since it ended is not its own.
+        queue.started_at = Some(time::spell(now));
+        Ok(())
+    }
+
+    fn reason(&self) -> String {
+        reason(&self.0)
+    }
+
+    fn counter(&self) -> Option<(String, u64)> {
+        Some((counter_name(&self.0), self.0.iteration))
+    }
+
+    fn restore_count(&mut self, iteration: u64) {
+        self.0.iteration = iteration;
+    }
+
+    fn put(&self, plan: &mut Plan, state: &State) {
+        if state.get::<Queue>() != Some(&self.0) {
+            put(plan, &self.0, state);
+        }
+    }
+
+    fn put_owner(&self, plan: &mut Plan, state: &State) {
+        let read = state.read::<Queue>(&());
+        if read.value != Some(&self.0) {
+            plan.put(&read, &self.0);
+        }
+    }
+
+    /// Nothing ends it between two iterations but its time limit, which ends the iteration too. A
+    /// phase that we do not know is somebody's work that we do not understand.
+    fn check(&mut self, stop: &Stop) -> Option<Say> {
+        if let Some(odd) = unknown_phase(&self.0) {
+            return Some(Say::Wait(format!(
+                "HookKeeper: the {} is in an unknown phase ({odd}), so it does not go on by itself. \
+                 `hookkeeper loop phase BUILD` mends it.",
+                title(&self.0)
+            )));
+        }
+        let started = self.0.started_at.clone().unwrap_or_default();
+        time_limit(&started, self.0.max_minutes, stop.now)
+            .map(|_| end_iteration(&mut self.0, stop.tools_ran, stop.now))
+    }
+
+    fn turn(&mut self, stop: &Stop) -> Say {
+        end_iteration(&mut self.0, stop.tools_ran, stop.now)
+    }
+}
+
+/// Under what name a session remembers the iteration of the loop.
+pub fn counter_name(queue: &Queue) -> String {
+    format!("queue {}", queue.started_at.as_deref().unwrap_or_default())
+}
+
+/// The queue, and if it has a loop what people read of that.
+pub fn put(plan: &mut Plan, queue: &Queue, state: &State) {
+    plan.put(&state.read::<Queue>(&()), queue);
+    let read = state.read::<LoopStateText>(&());
+    if queue.status != "none" && read.value.is_none_or(|text| render::is_ours(&text.0)) {
+        plan.put(&read, &LoopStateText(render::markdown(queue)));
+    }
+}
+
+fn unknown_phase(queue: &Queue) -> Option<String> {
+    let phase = queue.phase.as_ref().filter(|phase| PHASES.iter().all(|(name, _)| name != phase));
+    let status = PHASES.iter().all(|(_, word)| *word != queue.status).then_some(&queue.status);
+    phase.or(status).map(|word| clip(word, 40))
+}
+
+/// A new loop. Items that waited without one are inherited.
+pub fn start(queue: &mut Queue, task: &str, session: Option<String>, now: Time) {
+    queue.task = Some(task.to_owned());
+    queue.session_id = session;
+    queue.started_at = Some(time::spell(now));
+    queue.iteration = 1;
+    queue.consecutive_passes = 0;
+    queue.status = "CONTEXTUALIZING".into();
+    queue.phase = Some("CONTEXTUALIZE".into());
+    queue.gate_results.clear();
+    queue.history.clear();
+    queue.stall = None;
+    queue.ending = Ending::default();
+    queue.items.retain(crate::loops::queue::document::Item::is_open);
+    for item in &mut queue.items {
+        item.added_iteration = 1;
+    }
+}
+
+/// The end of an iteration: at a Stop, or when the model asks for the next one. `tools_ran`:
+/// something was done in it, as far as is known.
+pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
+    let started = queue.started_at.as_deref().unwrap_or_default();
+    if let Some(why) = time_limit(started, queue.max_minutes, now) {
+        return end(queue, Verdict::Capped, why, now);
+    }
+    let failing = queue.failing();
+    let passed = queue.passes();
+    let iteration = queue.iteration;
+    let count = |at: fn(&crate::loops::queue::document::Item) -> Option<u64>| {
+        queue.items.iter().filter(|item| at(item) == Some(iteration)).count() as u64
+    };
+    let past = Past {
+        iteration,
+        fixed: count(|item| item.completed_iteration),
+        found: count(|item| Some(item.added_iteration)),
+        passed,
+        failing: failing.clone(),
+        ..Past::default()
+    };
+    queue.history.push(past);
+    queue.consecutive_passes = if passed { queue.consecutive_passes + 1 } else { 0 };
+    if queue.consecutive_passes >= PASSES {
+        let why = format!("all gates passed and no item was open, {PASSES} iterations in a row");
+        return end(queue, Verdict::Complete, why, now);
+    }
+    if tools_ran && is_stalled(queue, passed, &failing) {
+        let why = format!("{STALL} iterations with the same failing gates and open items");
+        return end(queue, Verdict::Stalled, why, now);
+    }
+    let most = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
+    if let Some(why) = iteration_limit(iteration, most) {
+        return end(queue, Verdict::Capped, why, now);
+    }
+    queue.iteration += 1;
+    Say::Go { reason: reason(queue), title: title(queue) }
+}
+
+pub fn end(queue: &mut Queue, verdict: Verdict, why: String, now: Time) -> Say {
+    queue.ending = Ending::new(verdict, &why, now);
+    queue.status = verdict.name().to_uppercase();
+    Say::End(verdict, why)
+}
+
+/// Which loop, and where it stands.
+pub fn title(queue: &Queue) -> String {
+    let most = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
+    let task = clip(queue.task.as_deref().unwrap_or("no task"), 80);
+    format!("loop \"{task}\", iteration {} of {most}", queue.iteration)
+}
+
+/// The same work through several iterations in which tools ran?
+fn is_stalled(queue: &mut Queue, passed: bool, failing: &[String]) -> bool {
+    let open: Vec<String> = queue.open().iter().map(|item| item.id.clone()).collect();
+    let signature = format!("gates {} items {}", failing.join(","), open.join(","));
+    let count = match &queue.stall {
+        Some(stall) if stall.signature == signature => stall.count + 1,
+        _ => 1,
+    };
+    queue.stall = Some(Stall { signature, count, ..Stall::default() });
+    !passed && count >= STALL
+}
+
+/// What the model is told: it may have just lost its context.
+pub fn reason(queue: &Queue) -> String {
+    let mut lines = vec![format!("The {} goes on.", title(queue))];
+    let open = queue.open();
+    if !open.is_empty() {
+        lines.push("Open items, most urgent first:".into());
+        for item in open.iter().take(SHOWN) {
+            let doing = if item.status == "in_progress" { ", in progress" } else { "" };
+            let place = match (&item.file, item.line) {
+                (Some(file), Some(line)) => format!(" ({file}:{line})"),
+                (Some(file), None) => format!(" ({file})"),
+                _ => String::new(),
+            };
+            let (id, priority) = (&item.id, &item.priority);
+            lines.push(format!("- {id} {priority}{doing}: {}{place}", clip(&item.title, 160)));
+        }
+        if open.len() > SHOWN {
+            lines.push(format!("- and {} more: `hookkeeper queue list`", open.len() - SHOWN));
+        }
+    }
+    for name in queue.gate_names() {
+        let Some(gate) = queue.gate(&name) else {
+            lines.push(format!("Gate {name}: not run yet."));
+            continue;
+        };
+        if gate.iteration.is_some_and(|at| at < queue.iteration) && gate.is_good() {
+            lines.push(format!("Gate {name}: passed before, not yet in this iteration."));
+        } else if !gate.is_good() {
+            let last =
+                gate.last_line.as_deref().or(gate.note.as_deref()).unwrap_or("no output kept");
+            lines.push(format!("Gate {name}: {}: {}", gate.status, clip(last, 200)));
+        }
+    }
+    if queue.gate_names().is_empty() && queue.items.is_empty() {
+        lines.push(
+            "It has no gate and no item yet, so it cannot be completed: add what has to be done \
+             (`hookkeeper queue add --priority S1 --title …`) and what has to pass \
+             (`hookkeeper gate run test -- CMD…`)."
+                .into(),
+        );
+    }
+    lines.push(format!(
+        "It is complete after {PASSES} iterations in a row in which every gate passed and no item is open \
+         ({} so far). Items: `hookkeeper queue start ID`, `hookkeeper queue done ID`. Gates: `hookkeeper gate run NAME -- CMD…`. \
+         State: .claude/state/loop/LOOP_STATE.md, .claude/state/loop/work_queue.json.",
+        queue.consecutive_passes
+    ));
+    lines.join("\n")
+}

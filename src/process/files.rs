@@ -1,0 +1,74 @@
+//! Opening and reading files that are not ours. Whatever is wrong with them, they are just not
+//! there: a hook does not fail because a transcript is missing.
+#![expect(clippy::disallowed_methods, reason = "facts read what others wrote, and write nothing")]
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A regular file, opened. Pipes and devices could make us wait for ever.
+pub fn open(path: &Path) -> Option<File> {
+    let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    if is_file { File::open(path).ok() } else { None }
+}
+
+/// When a file was last written to.
+pub fn modified(path: &Path) -> Option<crate::core::time::Time> {
+    std::fs::metadata(path).ok()?.modified().ok().map(crate::core::time::Time::from)
+}
+
+/// All of a file, however long, for commands that a person gave it to.
+pub fn read_all(path: &Path) -> std::io::Result<Vec<u8>> {
+    match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read(path),
+        false => Err(std::io::Error::other("it is not a file")),
+    }
+}
+
+/// A file itself; or the files below a directory that end in one of these, in order of their names.
+pub fn below(path: &Path, ends: &[&str]) -> std::io::Result<Vec<PathBuf>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?.path();
+        // Half-written files have a dot before their name.
+        if entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
+            continue;
+        }
+        let ends_well = || entry.extension().is_some_and(|end| ends.iter().any(|e| end == *e));
+        // A link to a directory could lead round in a circle.
+        if entry.is_dir() && !entry.is_symlink() {
+            found.extend(below(&entry, ends)?);
+        } else if ends_well() {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Those of the named files that exist below one of these directories and are not empty.
+pub fn present(places: &[PathBuf], names: Vec<&str>) -> BTreeSet<String> {
+    let there = |name: &&str| {
+        places.iter().any(|place| {
+            std::fs::metadata(place.join(name)).is_ok_and(|file| file.is_file() && file.len() > 0)
+        })
+    };
+    names.into_iter().filter(there).map(str::to_owned).collect()
+}
+
+/// At most the first `most` bytes of a file.
+pub fn head(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// A small text file, trimmed.
+pub fn small(path: &Path) -> Option<String> {
+    let text = String::from_utf8(head(path, 64 << 10)?).ok()?;
+    Some(text.trim().to_owned())
+}

@@ -1,0 +1,331 @@
+//! `session/metrics.json`: one entry per session, in the seed's schema, newest last.
+//!
+//! Two hundred entries are rewritten at every session end, and only one of them is ours to change.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::client::transcript::{Cost, Tokens};
+use crate::core::entries::{self, Beside, Entries, Field, Shared, Slot};
+use crate::core::json;
+use crate::core::json::scan::Span;
+#[cfg(test)]
+use crate::core::schema_fields;
+use crate::core::text::Extra;
+use crate::core::time::{self, Time};
+use crate::errors::document::Tally;
+use crate::session::live::{Earlier, Live};
+use crate::state::{Format, Row, document};
+
+const SESSIONS: &str = "sessions";
+/// More than this many, and the oldest move to `metrics-archive.jsonl`.
+const ENTRIES: usize = 200;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics {
+    entries: Entries<Entry>,
+    beside: Beside,
+}
+
+/// One entry per session that ended, newest last.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is wanted: the file is read as raw text")]
+pub struct File {
+    sessions: Vec<Entry>,
+    #[schemars(flatten)]
+    extra: Extra,
+}
+
+/// What a session came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = [
+    "session_id", "date", "duration_minutes", "commands", "agents", "quality", "errors"
+])))]
+pub struct Entry {
+    pub session_id: String,
+    /// The day on which it started.
+    #[cfg_attr(test, schemars(schema_with = "schema_fields::date"))]
+    pub date: String,
+    pub duration_minutes: u64,
+    /// How often each slash command was used.
+    pub commands: BTreeMap<String, u64>,
+    pub agents: Agents,
+    pub quality: Quality,
+    pub errors: Tally,
+    /// Why it ended, as the client said.
+    pub ended: String,
+    pub compactions: u64,
+    #[serde(rename = "loop")]
+    pub loop_verdict: Option<serde_json::Value>,
+    pub tokens: Option<Tokens>,
+    pub cost_usd: Option<f64>,
+    pub files_modified: u64,
+    /// The last prompt that a person typed.
+    pub task: Option<String>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["spawned", "completed", "failed"])))]
+pub struct Agents {
+    pub spawned: u64,
+    pub completed: u64,
+    pub failed: u64,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("required" = ["issues_found", "issues_fixed", "coverage_delta"])))]
+pub struct Quality {
+    pub issues_found: u64,
+    pub issues_fixed: u64,
+    /// Such as `+8%`; `null` if nobody measured it.
+    pub coverage_delta: Option<String>,
+    /// The part of `issues_found` that agents found; the rest, and what was fixed, is counted in
+    /// the work queue. Entries of other tools do not have it.
+    pub findings: Option<u64>,
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Work items of one session.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    pub added: u64,
+    pub done: u64,
+    /// By how many points the coverage has changed in its loop.
+    pub coverage: Option<f64>,
+}
+
+impl Entry {
+    /// The entry of a session that ended at `end`.
+    pub fn new(live: &Live, ended: &str, cost: Cost, work: Work, end: Time) -> Self {
+        let seconds = time::seconds_between(&live.started, &time::spell(end)).unwrap_or(0);
+        Self {
+            session_id: live.session_id.clone(),
+            date: live.started.get(..10).unwrap_or_default().to_owned(),
+            duration_minutes: live.earlier.minutes + (seconds + 30) / 60,
+            commands: live.command_counts.clone(),
+            agents: Agents {
+                spawned: live.agents_spawned,
+                completed: live.agents_completed,
+                failed: live.agents_failed,
+                extra: Extra::new(),
+            },
+            quality: Quality {
+                issues_found: live.findings + work.added,
+                issues_fixed: live.earlier.fixed + work.done,
+                coverage_delta: work.coverage.map(|points| format!("{points:+}%")),
+                findings: Some(live.findings),
+                extra: Extra::new(),
+            },
+            errors: Tally {
+                total: live.errors_encountered,
+                recovered: live.errors_recovered,
+                escalated: live.errors_escalated,
+                extra: Extra::new(),
+            },
+            ended: ended.to_owned(),
+            compactions: live.compactions,
+            loop_verdict: live.loop_verdict.clone().map(Into::into),
+            tokens: cost.tokens,
+            cost_usd: cost.usd,
+            files_modified: live.earlier.files + live.files_modified.len() as u64,
+            task: live.task.clone(),
+            extra: Extra::new(),
+        }
+    }
+
+    /// A closed session goes on: its record takes the counts up where they were.
+    pub fn reopen(&self, live: &mut Live) {
+        live.worked = true;
+        live.task.clone_from(&self.task);
+        let verdict = self.loop_verdict.as_ref().and_then(serde_json::Value::as_str);
+        live.loop_verdict = verdict.map(str::to_owned);
+        live.earlier = Earlier {
+            minutes: self.duration_minutes,
+            files: self.files_modified,
+            fixed: match self.quality.findings {
+                Some(_) => 0,
+                None => self.quality.issues_fixed,
+            },
+            errors: self.errors.clone(),
+            extra: Extra::new(),
+        };
+        live.command_counts.clone_from(&self.commands);
+        live.agents_spawned = self.agents.spawned;
+        live.agents_completed = self.agents.completed;
+        live.agents_failed = self.agents.failed;
+        live.findings = self.quality.findings.unwrap_or(self.quality.issues_found);
+        live.errors_encountered = self.errors.total;
+        live.errors_recovered = self.errors.recovered;
+        live.errors_escalated = self.errors.escalated;
+        live.compactions = self.compactions;
+    }
+}
+
+impl entries::Entry for Entry {
+    /// Where its session's id stands.
+    type Outline = Span;
+
+    fn outline(id: &mut Span, field: &Field) {
+        if field.key == b"session_id" {
+            *id = field.span;
+        }
+    }
+}
+
+impl Metrics {
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::parse_shared(&Shared::new(bytes.to_vec()))
+    }
+
+    /// Parses a document without a copy of its bytes.
+    pub fn parse_shared(bytes: &Shared) -> Result<Self, String> {
+        let (entries, beside) = Entries::parse(bytes, SESSIONS)
+            .ok_or_else(|| json::refusal(bytes, SESSIONS).to_string())?;
+        Ok(Self { entries, beside })
+    }
+
+    pub fn find(&self, session_id: &str) -> Option<Entry> {
+        self.entries.read(self.entries.slots.get(self.position(session_id)?)?)
+    }
+
+    /// Puts an entry in, in place of the session's earlier one, and returns what became too old,
+    /// one line each. Fields of the earlier entry that we do not know stay.
+    pub fn put(&mut self, mut entry: Entry) -> Vec<String> {
+        if let Some(at) = self.position(&entry.session_id) {
+            let earlier = self.entries.slots.remove(at);
+            if let Some(earlier) = self.entries.read(&earlier) {
+                entry.extra = earlier.extra;
+                entry.agents.extra = earlier.agents.extra;
+                entry.quality.extra = earlier.quality.extra;
+                entry.errors.extra = earlier.errors.extra;
+                if let (Some(tokens), Some(earlier)) = (&mut entry.tokens, earlier.tokens) {
+                    tokens.extra = earlier.extra;
+                }
+                entry.quality.coverage_delta =
+                    entry.quality.coverage_delta.or(earlier.quality.coverage_delta);
+            }
+        }
+        self.entries.push(entry);
+        let too_many = self.entries.slots.len().saturating_sub(ENTRIES);
+        let oldest: Vec<Slot<Entry>> = self.entries.slots.drain(..too_many).collect();
+        oldest.iter().map(|slot| one_line(&self.entries.text(slot))).collect()
+    }
+
+    /// Keeps the entries that are good, and says how many were not.
+    pub fn retain(&mut self, is_good: impl Fn(&str) -> bool) -> usize {
+        let before = self.entries.slots.len();
+        let mut slots = std::mem::take(&mut self.entries.slots);
+        slots.retain(|slot| is_good(&self.entries.text(slot)));
+        self.entries.slots = slots;
+        before - self.entries.slots.len()
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = "{\n  \"sessions\": ".to_owned();
+        self.entries.write(&mut text, entries::line);
+        entries::write_beside(&mut text, &self.beside);
+        text.into_bytes()
+    }
+
+    /// The newest entry first; `most` of them.
+    pub fn newest(&self, most: usize) -> Vec<Entry> {
+        let newest = self.entries.slots.iter().rev().take(most);
+        newest.filter_map(|slot| self.entries.read(slot)).collect()
+    }
+
+    fn position(&self, session_id: &str) -> Option<usize> {
+        let is_session = |slot: &Slot<Entry>| match slot {
+            Slot::Raw(_, id) => self.entries.is_string(*id, session_id),
+            Slot::Typed(entry) => entry.session_id == session_id,
+        };
+        self.entries.slots.iter().rposition(is_session)
+    }
+}
+
+impl<'de> Deserialize<'de> for Metrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        entries::deserialize(deserializer, Self::parse_shared)
+    }
+}
+
+fn one_line(raw: &str) -> String {
+    serde_json::from_str(raw)
+        .and_then(|value: serde_json::Value| serde_json::to_string(&value))
+        .unwrap_or_else(|_| raw.replace('\n', " "))
+}
+
+document!(Metrics, Row {
+    name: "metrics",
+    path: "state/session/metrics.json",
+    schema: "metrics",
+    title: "Session metrics",
+    about: "what the last sessions came to",
+    ..Row::DURABLE
+}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+
+/// Entries that are too old for `metrics.json`.
+pub const ARCHIVE: Row = Row {
+    name: "metrics-entry",
+    path: "state/session/metrics-archive.jsonl",
+    schema: "metrics-entry",
+    title: "Session metrics entry",
+    about: "a line: what an older session came to",
+    format: Format::Lines,
+    ..Row::DURABLE
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str, minutes: u64) -> Entry {
+        Entry { session_id: id.into(), duration_minutes: minutes, ..Entry::default() }
+    }
+
+    #[test]
+    fn one_entry_per_id_and_unknown_fields_stay() {
+        let seed =
+            br#"{"sessions": [{"session_id": "a", "duration_minutes": 45, "mine": 1}], "v": 2}"#;
+        let mut metrics = Metrics::parse(seed).unwrap();
+        assert!(metrics.put(entry("a", 50)).is_empty());
+        metrics.put(entry("b", 1));
+        let back = Metrics::parse(&metrics.to_bytes()).unwrap();
+        assert_eq!(back.newest(9).len(), 2);
+        assert_eq!(back.find("a").unwrap().duration_minutes, 50);
+        assert_eq!(back.find("a").unwrap().extra["mine"], 1);
+        assert!(String::from_utf8(back.to_bytes()).unwrap().contains("\"v\": 2"));
+        assert!(Metrics::parse(br#"{"sessions": 3}"#).is_err());
+    }
+
+    #[test]
+    fn bad_entries_go_and_the_rest_stays() {
+        let file = br#"{"sessions": [{"session_id": "a"}, 3, {"session_id": "b"}], "v": 2}"#;
+        let mut metrics = Metrics::parse(file).unwrap();
+        assert_eq!(metrics.retain(|raw| raw.starts_with('{')), 1);
+        assert!(metrics.find("a").is_some() && metrics.find("b").is_some());
+        assert!(String::from_utf8(metrics.to_bytes()).unwrap().contains("\"v\": 2"));
+    }
+
+    #[test]
+    fn the_newest_two_hundred_stay() {
+        let mut metrics = Metrics::default();
+        let old: Vec<String> =
+            (0..203).flat_map(|n| metrics.put(entry(&format!("s{n}"), n))).collect();
+        assert_eq!(old.len(), 3);
+        assert!(old[0].contains("\"s0\"") && !old[0].contains('\n'));
+        assert_eq!(Metrics::parse(&metrics.to_bytes()).unwrap().newest(999).len(), ENTRIES);
+    }
+}

@@ -1,0 +1,10 @@
+pub mod active;
+pub mod cleared;
+pub mod commands;
+pub mod current;
+pub mod lineage;
+pub mod live;
+pub mod metrics;
+pub mod notices;
+pub mod record;
+pub mod workflow;

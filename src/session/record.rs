@@ -1,0 +1,165 @@
+//! What most hooks do with the record of their session: open it, mark it as seen, put it back, and
+//! derive the copies anew.
+
+use crate::core::event::{Event, Kind};
+use crate::core::text::to_bytes;
+use crate::core::time;
+use crate::errors::document::Errors;
+use crate::session::active::Active;
+use crate::session::current::{Current, CurrentFile, latest};
+use crate::session::live::{HOOKS_VERSION, Live};
+use crate::session::metrics::Metrics;
+use crate::state::State;
+use crate::state::plan::{Change, Plan};
+use crate::store::view::View;
+use crate::turn::context::Context;
+
+/// `last_seen` may be this old.
+pub const LAST_SEEN_SECONDS: u64 = 60;
+
+/// How a session began; other events do not say.
+pub fn source(event: &Event) -> String {
+    event.text("source").unwrap_or_else(|| "unknown".into())
+}
+
+/// The record of the event's own session, if it is open.
+pub fn own<'s>(event: &Event, state: &'s State) -> Option<&'s Live> {
+    state.get_by(event.session_id.as_str())
+}
+
+/// Whether a session is open.
+pub fn is_live(session_id: &str, state: &State) -> bool {
+    state.get_by::<Live>(session_id).is_some()
+}
+
+/// All open sessions but one.
+pub fn others<'s>(session_id: &'s str, state: &'s State) -> impl Iterator<Item = &'s Live> + Clone {
+    let lives: Vec<&Live> = state.all::<Live>().collect();
+    lives.into_iter().filter(move |other| other.session_id != session_id)
+}
+
+/// The session's record, or a new one: an event for an unknown or closed id opens it.
+pub fn open_session(event: &Event, state: &State, context: &Context) -> Live {
+    if let Some(live) = own(event, state) {
+        return live.clone();
+    }
+    let git = context.facts.git();
+    let mut live = Live {
+        session_id: event.session_id.clone(),
+        started: context.spelled(),
+        git_branch: git.branch,
+        git_commit_start: git.commit,
+        working_directory: event.text("cwd").unwrap_or_else(|| context.root.clone()),
+        hooks_version: HOOKS_VERSION.into(),
+        source: source(event),
+        client: context.facts.client(),
+        transcript_path: event.text("transcript_path"),
+        last_seen: context.spelled(),
+        ..Live::default()
+    };
+    // A startup has a new id; everything else may go on with a session that was closed.
+    let is_new = event.kind == Kind::SessionStart && source(event) == "startup";
+    let metrics = if is_new { None } else { state.get::<Metrics>() };
+    if let Some(entry) = metrics.and_then(|metrics| metrics.find(&live.session_id)) {
+        entry.reopen(&mut live);
+    }
+    live
+}
+
+/// The session is alive. Its time is renewed once a minute: every write has its price.
+pub fn mark_seen(live: &mut Live, context: &Context) {
+    live.worked = true;
+    if time::age(&live.last_seen, context.now) >= LAST_SEEN_SECONDS {
+        live.last_seen = context.spelled();
+    }
+}
+
+/// Whether a person has a note for the agent that this event comes from, and it would be heard.
+pub fn is_nudged(event: &Event, live: &Live, context: &Context) -> bool {
+    let agent = event.agent_id.as_deref().and_then(|id| live.agent(id));
+    context.is_heard && agent.is_some_and(|agent| agent.nudge.is_some())
+}
+
+/// A person's note for the agent that this event comes from, which is then told.
+pub fn take_nudge(event: &Event, live: &mut Live, context: &Context) -> Option<String> {
+    if !context.is_heard {
+        return None;
+    }
+    live.agent_mut(event.agent_id.as_deref()?)?.take_nudge()
+}
+
+/// What failed on these targets has just succeeded.
+pub fn recover_errors(plan: &mut Plan, live: &mut Live, targets: &[String], state: &State) {
+    let read = state.read::<Errors>(&());
+    let Some(mut errors) = read.value.cloned() else { return };
+    for target in targets {
+        errors.recover(&live.session_id, target);
+        live.close_target(target);
+    }
+    count_errors(live, &errors);
+    plan.put(&read, &errors);
+}
+
+/// The record's error counts, as the errors document has them. They never go back: a document that
+/// was lost takes its records with it, not what happened.
+pub fn count_errors(live: &mut Live, errors: &Errors) {
+    let mut tally = errors.tally(&live.session_id);
+    tally.join(&live.earlier.errors);
+    live.errors_encountered = live.errors_encountered.max(tally.total);
+    live.errors_recovered = live.errors_recovered.max(tally.recovered);
+    live.errors_escalated = tally.escalated;
+}
+
+/// A closed session goes on: its results are its own again.
+pub fn restore_results(plan: &mut Plan, live: &Live, state: &State) {
+    if live.agents_spawned == 0 || is_live(&live.session_id, state) {
+        return;
+    }
+    let metrics = state.get::<Metrics>();
+    if metrics.is_some_and(|metrics| metrics.find(&live.session_id).is_some()) {
+        let session_id = live.session_id.clone();
+        plan.changes.push(Change::RestoreResults { session_id });
+    }
+}
+
+/// Puts the record back, without its copies: they do not show what changed.
+pub fn put_record(plan: &mut Plan, live: &Live, state: &State) {
+    restore_results(plan, live, state);
+    plan.put(&state.read::<Live>(&live.session_id), live);
+}
+
+/// Puts the record back, then the copies that depend on it.
+pub fn put_with_copies(plan: &mut Plan, live: &Live, state: &State) {
+    put_record(plan, live, state);
+    put_copies(plan, others(&live.session_id, state).chain(std::iter::once(live)), state);
+}
+
+/// `active.json` and `current.json`, as these live records make them.
+pub fn put_copies<'a>(
+    plan: &mut Plan,
+    lives: impl Iterator<Item = &'a Live> + Clone,
+    state: &State,
+) {
+    let read = state.read::<Active>(&());
+    let active = Active::from_records(lives.clone(), read.value);
+    if read.value.is_some() || active.total_spawned > 0 || !active.agents.is_empty() {
+        plan.put(&read, &active);
+    }
+    let read = state.read::<CurrentFile>(&());
+    match latest(lives) {
+        Some(live) => {
+            let current = Current::from_record(live, read.value.map(|file| &file.0));
+            plan.changes.push(Change::Put(read.write_bytes(to_bytes(&current))));
+        }
+        None => plan.remove(&read),
+    }
+}
+
+impl View {
+    /// Live sessions, the one that started first first.
+    pub fn lives(&self) -> Vec<Live> {
+        let mut lives: Vec<Live> = self.state().all::<Live>().cloned().collect();
+        lives.sort_by(|a, b| a.started.cmp(&b.started));
+        lives
+    }
+}

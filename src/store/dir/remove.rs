@@ -1,0 +1,65 @@
+//! Files and folders that go, and copies of them.
+
+use std::io;
+
+use rustix::fs::AtFlags;
+
+use crate::core::error::{Error, Result};
+use crate::store::dir::Dir;
+
+impl Dir {
+    /// Removes a file; it is fine if there is none.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        self.unlink(name, AtFlags::empty())
+    }
+
+    /// Removes an empty directory; it is fine if there is none, or if it is not empty.
+    pub fn remove_empty(&self, name: &str) -> Result<()> {
+        match self.unlink(name, AtFlags::REMOVEDIR) {
+            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Removes a directory of files.
+    pub fn remove_dir(&self, name: &str) -> Result<()> {
+        if let Some(dir) = self.sub(name)? {
+            for file in dir.names()? {
+                dir.remove(&file)?;
+            }
+        }
+        self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    /// Removes a directory and all that is in it. Symlinks are removed, not followed.
+    pub fn remove_tree(&self, name: &str) -> Result<()> {
+        if let Some(dir) = self.sub(name)? {
+            for entry in dir.names()? {
+                if dir.is_dir(&entry) {
+                    dir.remove_tree(&entry)?;
+                } else {
+                    dir.remove(&entry)?;
+                }
+            }
+        }
+        self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    /// Copies a plain file or a directory of such to another directory. Nothing is followed.
+    pub fn copy_item(&self, name: &str, to: &Self) -> Result<()> {
+        match self.kind(name)? {
+            Some(kind) if kind.is_dir() => {
+                let Some(from) = self.sub(name)? else { return Ok(()) };
+                let to = to.make(name)?;
+                from.names()?.iter().try_for_each(|name| from.copy_item(name, &to))
+            }
+            Some(kind) if kind.is_file() => match self.read(name)? {
+                Some(bytes) => to.create(name, &bytes, false),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}

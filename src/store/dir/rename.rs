@@ -1,0 +1,79 @@
+//! Files that take another name, or each other's.
+
+use std::io;
+
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::core::error::{Error, Result};
+use crate::store::dir::Dir;
+
+impl Dir {
+    pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
+        retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name))
+            .map_err(|error| Error::io("replace", &to.path_of(name), error))
+    }
+
+    /// Moves a file to a name that nobody has; `AlreadyExists` if somebody has it.
+    pub fn rename_new(&self, from: &str, to: &Self, name: &str) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
+            match retry_on_intr(|| rustix::fs::renameat_with(&self.fd, from, &to.fd, name, flags)) {
+                Ok(()) => return Ok(()),
+                // A file system that cannot: then we look first.
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                Err(error) => return Err(Error::io("move to", &to.path_of(name), error)),
+            }
+        }
+        if to.exists(name)? {
+            return Err(Error::io("move to", &to.path_of(name), Errno::EXIST));
+        }
+        self.rename(from, to, name)
+    }
+
+    /// Two files take each other's name at once. `false`: this file system cannot do that.
+    pub fn exchange(&self, one: &str, other: &str) -> Result<bool> {
+        #[cfg(target_os = "linux")]
+        {
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            let exchanged =
+                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, one, &self.fd, other, flags));
+            match exchanged {
+                Ok(()) => Ok(true),
+                Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+                Err(error) => Err(Error::io("replace", &self.path_of(other), error)),
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        Ok(false)
+    }
+
+    /// Puts a new file in the place of an old one, atomically.
+    ///
+    /// On ext4 a rename over a file waits until the new file's blocks are allocated, three times
+    /// what all the rest costs. Exchanging the two names does not, and is atomic too; the old file
+    /// is then removed under the temporary name. What has to survive a power cut is synced before.
+    pub fn replace(&self, new: &str, to: &Self, name: &str) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            let exchange = rustix::fs::RenameFlags::EXCHANGE;
+            let exchanged =
+                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange));
+            if exchanged.is_ok() {
+                // A kill before this leaves the old file to the next event's sweep.
+                return self.remove(new).map_err(|error| {
+                    let Error::Io { cause, .. } = &error else { return error };
+                    if cause.kind() != io::ErrorKind::IsADirectory {
+                        return error;
+                    }
+                    // Somebody planted a directory at the name: put it back.
+                    let _ = rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange);
+                    let _ = self.remove(new);
+                    Error::Planted { path: to.path_of(name), is: "not a file" }
+                });
+            }
+        }
+        // There is no old file, or a file system that cannot exchange.
+        self.rename(new, to, name)
+    }
+}

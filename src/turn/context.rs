@@ -1,0 +1,127 @@
+//! What a decision may depend on beside event and documents.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::client::plan_file::PlanFile;
+use crate::client::side_file::SideFile;
+use crate::client::todos::Todo;
+use crate::client::transcript::{AgentWork, Cost, InContext};
+use crate::core::redaction::Redactor;
+use crate::core::settings::Settings;
+use crate::core::text::{clip, relative};
+use crate::core::time::{self, Time};
+use crate::execute::unfinished::Unfinished;
+use crate::git::refs::Git;
+use crate::process::client::Client;
+
+const LONGEST_TASK: usize = 200;
+
+pub struct Context<'a> {
+    pub now: Time,
+    /// For one new thing per event; empty for events that make none.
+    pub fresh_id: String,
+    pub root: String,
+    pub settings: Settings,
+    pub redact: Redactor,
+    /// How often the client lets itself be blocked in a row; 0: without end.
+    pub block_cap: u64,
+    /// Whether the reply reaches somebody.
+    pub is_heard: bool,
+    pub facts: &'a dyn Facts,
+}
+
+impl Context<'_> {
+    /// The time as documents have it.
+    pub fn spelled(&self) -> String {
+        time::spell(self.now)
+    }
+
+    /// A task's text as documents have it: redacted, short, on one line.
+    pub fn task(&self, text: &str) -> String {
+        clip(&self.redact.text(text), LONGEST_TASK)
+    }
+
+    /// A path as the project sees it.
+    pub fn relative(&self, path: &str) -> String {
+        relative(path, &self.root).to_owned()
+    }
+}
+
+/// What is read from outside, when it is asked for: git, processes, the client's files. A test that
+/// does not say otherwise finds nothing there.
+pub trait Facts {
+    /// What was checked out when the event came.
+    fn git(&self) -> Git {
+        Git::default()
+    }
+
+    /// The client that the event came from.
+    fn client(&self) -> Client {
+        Client::default()
+    }
+
+    /// This machine's name.
+    fn host(&self) -> String {
+        String::new()
+    }
+
+    /// Whether a client of this machine runs no more.
+    fn is_gone(&self, _client: &Client) -> bool {
+        false
+    }
+
+    /// Whether the repository that a directory is in has a branch of this name.
+    fn has_branch(&self, _checkout: &Path, _branch: &str) -> bool {
+        false
+    }
+
+    /// When a file was last written to.
+    fn modified(&self, _path: &Path) -> Option<Time> {
+        None
+    }
+
+    /// Which of these files are in one of these places and are not empty.
+    fn present(&self, _places: &[PathBuf], _names: Vec<&str>) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
+    /// What the client's side file says about an agent.
+    fn side_file(&self, _path: &Path) -> Option<SideFile> {
+        None
+    }
+
+    /// What an agent's transcript says about its work.
+    fn agent_work(&self, _transcript: &Path) -> AgentWork {
+        AgentWork::default()
+    }
+
+    /// What is in a session's context, and, if that is wanted, what it has set out to do.
+    fn in_context(&self, _transcript: &Path, _with_todos: bool) -> (InContext, Vec<Todo>) {
+        Default::default()
+    }
+
+    /// What a transcript says that a session has set out to do.
+    fn todos(&self, _transcript: &Path) -> Vec<Todo> {
+        Vec::new()
+    }
+
+    fn cost(&self, _transcript: &Path) -> Cost {
+        Cost::default()
+    }
+
+    /// The session that a transcript was forked from.
+    fn fork_parent(&self, _transcript: &Path, _session_id: &str) -> Option<String> {
+        None
+    }
+
+    /// The plan of a branch.
+    fn plan_file(&self, _root: &Path, _branch: &str, _redact: &Redactor) -> Option<PlanFile> {
+        None
+    }
+
+    /// How far an execution is, if it is not complete.
+    fn unfinished(&self, _tasks: &Path) -> Option<Unfinished> {
+        None
+    }
+}

@@ -1,0 +1,3 @@
+pub mod context;
+pub mod root;
+pub mod world;

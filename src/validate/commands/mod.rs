@@ -1,0 +1,102 @@
+//! `hookkeeper validate`: every book against its schema, and out of the way with what does not fit.
+
+pub mod schema;
+
+use serde_json::{Value, json};
+
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use crate::core::text::{clip, plural};
+use crate::validate::{self, Note, Problem, Report};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Move what cannot be used to .claude/state/quarantine and rebuild what can be derived
+    #[arg(long)]
+    repair: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    // Looked at first: a repair must not make the books that it does not find.
+    let Some(view) = project.view()? else {
+        let root = project.root()?;
+        return Ok(Outcome::said(match options.json {
+            true => as_json(&Report::default(), None).to_string(),
+            false => format!("{}: no books yet, nothing to check.", root.display()),
+        }));
+    };
+    if !options.repair {
+        let report = validate::problems(&view)?;
+        let text = match options.json {
+            true => as_json(&report, None).to_string(),
+            false => as_text(&report),
+        };
+        return Ok(outcome(text, &report));
+    }
+    let repair = validate::repair(project.process, &project.root()?)?;
+    let text = match options.json {
+        true => as_json(&repair.left, Some(&repair.done)).to_string(),
+        false => {
+            let found = repair.found.problems.iter().filter(|p| !repair.left.problems.contains(p));
+            let found = found.map(problem_line);
+            let done = repair.done.iter().map(note_line);
+            found.chain(done).map(|line| line + "\n").collect::<String>() + &as_text(&repair.left)
+        }
+    };
+    Ok(outcome(text, &repair.left))
+}
+
+fn outcome(text: String, report: &Report) -> Outcome {
+    Outcome { stdout: Some(text), stderr: None, code: u8::from(!report.problems.is_empty()) }
+}
+
+fn as_text(report: &Report) -> String {
+    let problems = report.problems.iter().map(problem_line);
+    let notes = report.notes.iter().map(note_line);
+    let mut lines: Vec<String> = problems.chain(notes).collect();
+    let verdict = match report.broken().len() {
+        0 => "all good".into(),
+        broken => format!("{broken} with problems"),
+    };
+    lines.push(format!("{}, {verdict}", plural(report.documents, "document")));
+    lines.join("\n")
+}
+
+/// `agents/active.json: /agents/0/started: is a number, must be a string`
+fn problem_line(problem: &Problem) -> String {
+    let Problem { file, line, pointer, message, .. } = problem;
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let pointer = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
+    clip(&format!("{file}{line}: {pointer}{message}"), 600)
+}
+
+fn note_line(note: &Note) -> String {
+    clip(&format!("{}: {}", note.file, note.message), 600)
+}
+
+/// `repaired` is there after a repair; then the rest is what is left.
+fn as_json(report: &Report, repaired: Option<&[Note]>) -> Value {
+    let problems = report.problems.iter().map(|problem| {
+        let Problem { file, line, pointer, message, .. } = problem;
+        let mut value = json!({"file": file, "pointer": pointer, "message": message});
+        if let (Some(line), Some(fields)) = (line, value.as_object_mut()) {
+            fields.insert("line".into(), json!(line));
+        }
+        value
+    });
+    let notes = |notes: &[Note]| -> Value {
+        notes.iter().map(|note| json!({"file": note.file, "message": note.message})).collect()
+    };
+    let mut value = json!({
+        "documents": report.documents,
+        "problems": problems.collect::<Vec<_>>(),
+        "notes": notes(&report.notes),
+    });
+    if let (Some(done), Some(fields)) = (repaired, value.as_object_mut()) {
+        fields.insert("repaired".into(), notes(done));
+    }
+    value
+}

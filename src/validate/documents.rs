@@ -1,0 +1,226 @@
+//! Every document and every other file of ours, one line each. What `schema`, `validate`, the schema
+//! generator and the fault suite know of files comes from here.
+//!
+//! The declaration of a document stands beside its type (`document!`); a test holds that none is
+//! missing here.
+
+use crate::agents::result::{AgentResult, ArchivedResult};
+use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
+use crate::branch::agent_book::AgentBook;
+use crate::branch::document::BranchState;
+use crate::client::wiring;
+use crate::compaction::backup::Backup;
+use crate::core::settings::Settings;
+use crate::errors::document::Errors;
+use crate::execute::document as execution;
+use crate::execute::registry::Executions;
+use crate::loops::autonomous::document::Autonomous;
+use crate::loops::autonomous::watched::Watched;
+use crate::loops::iterative::document::{Task, TaskText};
+use crate::loops::queue::document::{LoopStateText, Queue};
+use crate::session::active::Active;
+use crate::session::cleared::Cleared;
+use crate::session::current::CurrentFile;
+use crate::session::live::Live;
+use crate::session::metrics::{self, Metrics};
+use crate::session::notices::Notices;
+use crate::state::{Bytes, Doc, Document, Row};
+use crate::store::{log, spool};
+
+/// Our own settings, which people write.
+const SETTINGS: Row = Row {
+    name: "settings",
+    path: "hookkeeper.json",
+    schema: "settings",
+    title: "HookKeeper settings",
+    about: "what a project may set",
+    ..Row::SHARED
+};
+
+/// A row, and how a hook reads what is in such a file.
+#[derive(Clone, Copy)]
+pub struct Declared {
+    pub row: &'static Row,
+    /// A schema lets a few things through that a hook cannot read: a key that is there twice, a
+    /// whole number that is spelled 2.0, an id that is another file's.
+    pub check: fn(&Doc, &[u8]) -> Result<(), String>,
+}
+
+/// All of them, in the order in which people see them.
+pub fn all() -> Vec<Declared> {
+    let mut all = Vec::new();
+    add::<Live>(&mut all);
+    add::<CurrentFile>(&mut all);
+    add::<Active>(&mut all);
+    add::<AgentResult>(&mut all);
+    add::<Synthesis>(&mut all);
+    add::<ArchivedResult>(&mut all);
+    add::<ParkedSynthesis>(&mut all);
+    add::<Errors>(&mut all);
+    add::<Metrics>(&mut all);
+    add_file(&mut all, &metrics::ARCHIVE, parses_as::<metrics::Entry>);
+    add::<Queue>(&mut all);
+    add::<LoopStateText>(&mut all);
+    add::<Backup>(&mut all);
+    add::<Autonomous>(&mut all);
+    add::<Watched>(&mut all);
+    add::<BranchState>(&mut all);
+    add::<AgentBook>(&mut all);
+    add::<Task>(&mut all);
+    add::<TaskText>(&mut all);
+    add_file(&mut all, &execution::ROW, |_, bytes| execution::parse(bytes).map(drop));
+    add::<Executions>(&mut all);
+    add::<Notices>(&mut all);
+    add::<Cleared>(&mut all);
+    add_file(&mut all, &SETTINGS, |_, bytes| Settings::read(bytes).1.map_or(Ok(()), Err));
+    add_file(&mut all, &log::ROW, |_, _| Ok(()));
+    add_file(&mut all, &wiring::ROW, parses_as::<wiring::Wiring>);
+    add_file(&mut all, &spool::ROW, parses_as::<spool::Entry>);
+    all
+}
+
+/// What stands at a path below `.claude`.
+pub fn at(path: &str) -> Option<(Declared, Doc)> {
+    let fits = |declared: Declared| {
+        let key = declared.row.key_at(path)?;
+        Some((declared, Doc::new(declared.row, key)))
+    };
+    let found: Vec<(Declared, Doc)> = all().into_iter().filter_map(fits).collect();
+    // A name that stands in a row is no key of another one.
+    let named = found.iter().find(|(_, doc)| path.ends_with(doc.row.file()));
+    named.or(found.first()).cloned()
+}
+
+/// Whether a folder below `.claude` has documents in it, or folders that have.
+pub fn has_documents(folder: &str) -> bool {
+    let fits = |pattern: &&str| {
+        let mut patterns = pattern.split('/');
+        folder.split('/').all(|segment| {
+            patterns.next().is_some_and(|pattern| pattern.starts_with('{') || pattern == segment)
+        }) && patterns.next().is_some()
+    };
+    all()
+        .iter()
+        .any(|Declared { row, .. }| std::iter::once(&row.path).chain(row.also_at).any(&fits))
+}
+
+fn add<T: Document>(all: &mut Vec<Declared>) {
+    let check = |doc: &Doc, bytes: &[u8]| T::parse(doc, &Bytes::new(bytes.to_vec())).map(drop);
+    all.extend(T::ROWS.iter().map(|row| Declared { row, check }));
+}
+
+/// A file that is not read through the handle.
+fn add_file(
+    all: &mut Vec<Declared>,
+    row: &'static Row,
+    check: fn(&Doc, &[u8]) -> Result<(), String>,
+) {
+    all.push(Declared { row, check });
+}
+
+fn parses_as<T: serde::de::DeserializeOwned>(_: &Doc, bytes: &[u8]) -> Result<(), String> {
+    serde_json::from_slice::<T>(bytes).map(drop).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    #[test]
+    fn no_two_rows_share_a_name_or_a_path() {
+        let rows = all();
+        let names: BTreeSet<&str> = rows.iter().map(|known| known.row.name).collect();
+        let paths: Vec<&str> = rows.iter().flat_map(|known| paths_of(known.row)).collect();
+        assert_eq!(names.len(), rows.len());
+        assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
+    }
+
+    /// Whoever declares a document and forgets to list it here hears of it from this test.
+    #[test]
+    fn every_declared_document_is_listed() {
+        let (mut types, mut paths) = (BTreeSet::new(), BTreeSet::new());
+        // In `state` are the macros themselves, and the documents of their tests.
+        for file in sources(&source("")).iter().filter(|file| !file.starts_with(source("state"))) {
+            let code = code(file);
+            types.extend(declarations(&code).into_iter().map(str::to_owned));
+            let lines = code.lines().filter_map(|line| quoted_after(line.trim(), "path: "));
+            paths.extend(lines.map(str::to_owned));
+        }
+        let here = code(&source("validate/documents.rs"));
+        let listed = here.lines().filter_map(|line| line.trim().strip_prefix("add::<"));
+        let listed = listed.filter_map(|rest| rest.split('>').next().map(str::to_owned));
+        assert_eq!(types, listed.collect());
+        assert_eq!(paths, all().iter().map(|known| known.row.path.to_owned()).collect());
+    }
+
+    /// A list of documents is made from [`all`]; a file of the program that spells many of their
+    /// paths keeps one by hand.
+    #[test]
+    fn nobody_keeps_a_list_of_documents_by_hand() {
+        let rows = all();
+        for file in sources(&source("")) {
+            let code = code(&file);
+            let spelled = |known: &&Declared| {
+                let name = known.row.path.trim_start_matches("state/");
+                !name.starts_with('{') && code.lines().any(|line| is_spelled(line, name))
+            };
+            let names: Vec<&str> =
+                rows.iter().filter(spelled).map(|known| known.row.name).collect();
+            assert!(names.len() <= MOST_SPELLED, "{} spells {names:?}", file.display());
+        }
+    }
+
+    /// A document and its archive are declared side by side.
+    const MOST_SPELLED: usize = 2;
+
+    fn is_spelled(line: &str, name: &str) -> bool {
+        let line = line.trim();
+        !line.starts_with("//") && !line.starts_with("path: ") && line.contains(name)
+    }
+
+    fn paths_of(row: &'static Row) -> impl Iterator<Item = &'static str> {
+        std::iter::once(row.path).chain(row.also_at.iter().copied())
+    }
+
+    /// The types that code declares as documents; who reads a part of another one is none.
+    fn declarations(code: &str) -> Vec<&str> {
+        let begins =
+            |line: &&str| line.contains("document!(") || line.starts_with("impl Document for ");
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let mut found = Vec::new();
+        for line in code.lines().filter(begins).filter(|line| !line.trim().starts_with("//")) {
+            let begin = line.find("document!(").map_or("impl Document for ".len(), |at| at + 10);
+            // rustfmt may put the name on the next line.
+            let at = line.as_ptr().addr() - code.as_ptr().addr() + begin;
+            let rest = code.get(at..).unwrap().trim_start();
+            let is_part = rest.lines().nth(1).is_some_and(|line| line.ends_with("::ROWS;"));
+            found.extend(rest.split(|c| !is_name(c)).next().filter(|_| !is_part));
+        }
+        found
+    }
+
+    fn quoted_after<'a>(line: &'a str, begin: &str) -> Option<&'a str> {
+        line.strip_prefix(begin)?.strip_prefix('"')?.split('"').next()
+    }
+
+    fn source(path: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(path)
+    }
+
+    /// A file without its tests.
+    #[expect(clippy::disallowed_methods, reason = "a test reads files of the repository")]
+    fn code(path: &Path) -> String {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned()
+    }
+
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files =
+            entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] });
+        files.filter(|path| path.extension().is_some_and(|kind| kind == "rs")).collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! The JSON Schemas of the documents, and the check against them.
+//!
+//! The files in `schemas/` are generated from the types in `books/` by a test ([`generate`]), which
+//! fails when they differ. So neither the generator nor a general validator is in the program: it
+//! has the files, and a small [`checker`] for the part of JSON Schema that they use.
+
+pub mod checker;
+#[cfg(test)]
+pub mod generate;
+pub mod node;
+
+use std::borrow::Cow;
+
+use crate::state::Row;
+use crate::validate::documents;
+
+/// The schemas, by the first document that has each.
+pub fn all() -> Vec<&'static Row> {
+    let mut rows: Vec<&'static Row> = Vec::new();
+    for declared in documents::all() {
+        let schema = declared.row.schema;
+        if !schema.is_empty() && rows.iter().all(|row| row.schema != schema) {
+            rows.push(declared.row);
+        }
+    }
+    rows
+}
+
+pub fn named(name: &str) -> Option<&'static Row> {
+    all().into_iter().find(|row| row.schema == name)
+}
+
+/// The text of a schema; empty if there is none.
+#[cfg(not(test))]
+pub fn text(name: &str) -> Cow<'static, str> {
+    let found = TEXTS.iter().find(|(have, _)| *have == name);
+    Cow::Borrowed(found.map_or("", |(_, text)| text))
+}
+
+/// Tests read the file, so that the generator can be run before there is one.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test reads a file of the repository")]
+pub fn text(name: &str) -> Cow<'static, str> {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    Cow::Owned(std::fs::read_to_string(dir.join(format!("{name}.schema.json"))).unwrap_or_default())
+}
+
+#[cfg(not(test))]
+include!(concat!(env!("OUT_DIR"), "/schemas.rs"));

@@ -1,0 +1,82 @@
+//! Which panels there is room for, where, and how high: the important ones first.
+
+use ratatui::layout::Rect;
+
+use crate::view::panels::Panel;
+
+/// The place of one panel, its title line included.
+pub struct Slot {
+    pub panel: usize,
+    pub area: Rect,
+}
+
+/// From here on there are two columns.
+const WIDE: u16 = 120;
+const BETWEEN: u16 = 2;
+/// From here on there is an empty line between two panels.
+const ROOMY: u16 = 36;
+/// What is in the left column: sessions, agents, what hooks do, and what happened before.
+const LEFT: [&str; 5] = ["Notes", "Sessions", "Agents", "Hooks", "Earlier"];
+
+pub fn of(area: Rect, panels: &[Panel]) -> Vec<Slot> {
+    if area.width < WIDE {
+        return column(area, panels, |_| true);
+    }
+    let half = (area.width - BETWEEN) / 2;
+    let left = Rect { width: half, ..area };
+    let right = Rect { x: area.x + half + BETWEEN, width: area.width - half - BETWEEN, ..area };
+    let is_left = |panel: &Panel| LEFT.contains(&panel.title);
+    let mut slots = column(left, panels, is_left);
+    slots.extend(column(right, panels, |panel| !is_left(panel)));
+    slots
+}
+
+fn column(area: Rect, panels: &[Panel], belongs: impl Fn(&Panel) -> bool) -> Vec<Slot> {
+    let mine = panels.iter().enumerate().filter(|(_, panel)| belongs(panel));
+    let mut mine: Vec<(usize, &Panel)> = mine.collect();
+    mine.sort_by_key(|(_, panel)| panel.spare);
+    let gap = u16::from(area.height >= ROOMY);
+    let gaps = usize::from(gap) * mine.len().saturating_sub(1);
+    let room = usize::from(area.height).saturating_sub(gaps);
+    let mut heights = vec![0; panels.len()];
+    let mut used = 0;
+    // First a title and a row for each, as far as it goes; then a title alone.
+    for (at, panel) in &mine {
+        let least = (1 + panel.table.len().min(1)).min(room - used);
+        used += least;
+        raise(&mut heights, *at, least);
+    }
+    // Then a row for each in turn, until everything is shown or the room is full.
+    while used < room {
+        let short = |(at, panel): &&(usize, &Panel)| {
+            let has = heights.get(*at).copied().unwrap_or(0);
+            has < 1 + panel.table.len()
+        };
+        let waiting: Vec<usize> = mine.iter().filter(short).map(|(at, _)| *at).collect();
+        if waiting.is_empty() {
+            break;
+        }
+        for at in waiting.into_iter().take(room - used) {
+            raise(&mut heights, at, 1);
+            used += 1;
+        }
+    }
+    stacked(area, &heights, gap)
+}
+
+fn raise(heights: &mut [usize], at: usize, by: usize) {
+    if let Some(height) = heights.get_mut(at) {
+        *height += by;
+    }
+}
+
+fn stacked(area: Rect, heights: &[usize], gap: u16) -> Vec<Slot> {
+    let mut y = area.y;
+    let mut slots = Vec::new();
+    for (panel, height) in heights.iter().enumerate().filter(|(_, height)| **height > 0) {
+        let height = u16::try_from(*height).unwrap_or(u16::MAX);
+        slots.push(Slot { panel, area: Rect { y, height, ..area } });
+        y = y.saturating_add(height + gap);
+    }
+    slots
+}

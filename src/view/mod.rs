@@ -1,0 +1,59 @@
+//! `hookkeeper status`: the books at a glance, once or for as long as somebody watches.
+
+pub mod books;
+pub mod layout;
+pub mod loops;
+pub mod panels;
+pub mod picture;
+#[cfg(test)]
+pub mod picture_tests;
+pub mod statusline;
+pub mod text;
+pub mod watch;
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+use books::Seen;
+use text::Look;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Print one JSON object; with --watch one line for each change
+    #[arg(long)]
+    json: bool,
+    /// Go on showing it: full-screen on a terminal (q leaves), elsewhere each change as text
+    #[arg(long, short)]
+    watch: bool,
+    /// How often --watch looks, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds, requires = "watch")]
+    interval: Duration,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if options.watch {
+        watch::run(project, options.interval, options.json)?;
+        return Ok(Outcome::quiet());
+    }
+    let (root, home) = (project.root()?, project.process.home());
+    let seen = Seen::through(project.view()?);
+    if options.json {
+        return Ok(Outcome::said(serde_json::to_string_pretty(&seen.json(&root))?));
+    }
+    let terminal = project.process.terminal();
+    let look = Look { width: text::width(terminal), colour: terminal.colour };
+    let place = text::place(&root, home.as_deref());
+    Ok(Outcome::said(text::of(&seen, &place, project.process.now(), look)))
+}
+
+const LEAST: f64 = 0.1;
+const MOST: f64 = 3600.0;
+
+fn seconds(text: &str) -> anyhow::Result<Duration> {
+    let seconds: f64 = text.parse().context("it is not a number")?;
+    anyhow::ensure!((LEAST..=MOST).contains(&seconds), "it has to be between {LEAST} and {MOST}");
+    Ok(Duration::from_secs_f64(seconds))
+}

@@ -1,0 +1,194 @@
+//! Pictures of made-up books, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
+
+use std::path::PathBuf;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use serde_json::json;
+
+use crate::compaction::backup::Kept;
+use crate::core::time;
+use crate::store::log::Past;
+use crate::view::books::{Books, Seen};
+use crate::view::picture::{Scene, draw};
+
+fn of<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn books() -> Books {
+    let agent = |id: &str, kind: &str, task: Option<&str>, started: &str, seen: &str| json!({"id": id, "type": kind, "task": task, "started": started, "status": "running", "last_seen": seen});
+    let error = |class: &str, target: &str, status: &str, next: Option<&str>| {
+        json!({"classification": class, "target": target, "status": status, "retry_count": 1, "max_retries": 3,
+               "next_retry": next, "last_seen": "2026-01-29T10:29:00Z"})
+    };
+    Books {
+        lives: vec![
+            of(json!({"session_id": "9f99b61b-a627-4cde-9856-7e07b84da7b2",
+                "started": "2026-01-29T09:48:00Z", "last_seen": "2026-01-29T10:29:57Z", "git_branch": "feature/login",
+                "files_modified": ["a", "b", "c"], "task": "Implement login with a session cookie and tests for it"})),
+            of(json!({"session_id": "64e8a570-3961-4cd0-a06f-f8e7fbfda3cb",
+                "started": "2026-01-29T10:21:00Z", "last_seen": "2026-01-29T10:22:00Z", "git_branch": "main",
+                "task": "\u{1b}[31m漢字 \u{202e}evil\u{7} task"})),
+        ],
+        active: of(json!({"total_spawned": 5, "total_completed": 3, "agents": [
+            agent("a849e6a7ce0708706", "general-purpose", Some("Audit the login routes"), "2026-01-29T10:20:00Z", "2026-01-29T10:21:30Z"),
+            agent("a0f70f058ee74f941", "Explore", None, "2026-01-29T10:28:10Z", "2026-01-29T10:29:58Z")]})),
+        errors: of(
+            json!({"summary": {"total": 4, "pending": 2, "recovered": 1, "escalated": 1}, "errors": [
+            error("network", "Bash curl https://example.com", "recovered", None),
+            error("permission", "Write /etc/hosts", "escalated", None),
+            error("rate_limit", "WebFetch https://example.com/docs", "pending_retry", Some("2026-01-29T10:30:24Z")),
+            error("timeout", "Bash make all", "pending_retry", Some("2026-01-29T10:29:24Z"))]}),
+        ),
+        queue: Some(of(
+            json!({"iteration": 3, "status": "BUILDING", "max_iterations": 50, "items": [
+            {"id": "work-002", "priority": "S2", "title": "Update CHANGELOG", "status": "pending"},
+            {"id": "work-001", "priority": "S1", "title": "Refuse empty passwords", "status": "pending"}]}),
+        )),
+        synthesis: Some(of(json!({"summary": {"total": 3, "S0": 1, "S2": 2}, "findings": [
+            {"severity": "S0", "title": "Passwords are logged", "file": "src/login.ts", "line": 42, "agents": ["a"]},
+            {"severity": "S2", "title": "No test for an expired cookie", "agents": ["a"]},
+            {"severity": "S2", "title": "Login form has no label", "file": "src/form.tsx", "agents": ["b"]}]}))),
+        backups: vec![Kept {
+            file: "backup_20260129T101500000Z.json".into(),
+            session_id: "9f99b61b-a627-4cde-9856-7e07b84da7b2".into(),
+        }],
+        rejected: 1,
+        unreadable: vec!["session/live/broken.json".into()],
+        quiet_after_minutes: 5,
+        ..Books::default()
+    }
+}
+
+fn log() -> Vec<Past> {
+    let events = ["PostToolUse", "SubagentStart", "PreToolUse", "UserPromptSubmit", "SessionStart"];
+    let past = |(n, event): (usize, &&str)| Past {
+        time: format!("2026-01-29T10:29:{:02}.000Z", 57 - n),
+        event: (*event).to_owned(),
+        us: 400 + n as u64,
+        outcome: "agent a0f70f058ee74f941 runs".into(),
+        ..Past::default()
+    };
+    events.iter().enumerate().map(past).collect()
+}
+
+struct Shown {
+    text: String,
+    coloured: usize,
+    most: usize,
+}
+
+fn show(seen: &Seen, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -> Shown {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let log = log();
+    let now = time::parse("2026-01-29T10:30:00Z").unwrap();
+    let mut scene =
+        Scene { place: "~/shop", seen, log: &log, now, colour: true, scroll: 0, help: false };
+    change(&mut scene);
+    let mut most = 0;
+    terminal.draw(|frame| most = draw(frame.buffer_mut(), &scene)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let cells = buffer.content();
+    assert!(cells.iter().all(|cell| !cell.symbol().chars().any(char::is_control)));
+    assert!(cells.iter().all(|cell| !matches!(cell.fg, Color::White | Color::Black)));
+    let coloured = cells.iter().filter(|cell| cell.fg != Color::Reset).count();
+    let mut text = String::new();
+    for y in 0..height {
+        let (mut row, mut skip) = (String::new(), 0);
+        for x in 0..width {
+            let symbol = buffer.cell((x, y)).unwrap().symbol();
+            if skip == 0 {
+                row.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
+            } else {
+                skip -= 1;
+            }
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    Shown { text, coloured, most }
+}
+
+fn full() -> Seen {
+    Seen::Books(Box::new(books()))
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "snapshots are no state files")]
+fn pictures_are_as_they_were() {
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/view/snapshots");
+    for (width, height) in [(80, 24), (200, 50), (40, 10)] {
+        let text = show(&full(), width, height, |_| {}).text;
+        let file = dir.join(format!("{width}x{height}.txt"));
+        if std::env::var_os("UPDATE_CASES").is_some() {
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(&file, &text).unwrap();
+        }
+        let want = std::fs::read_to_string(&file).unwrap_or_default();
+        assert_eq!(text, want, "{}", file.display());
+    }
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    let (full, empty) = (full(), Seen::Books(Box::default()));
+    let gone = Seen::Unreadable("cannot open\u{1b}[2J it".into());
+    for width in 1..=60 {
+        for height in 1..=30 {
+            for seen in [&full, &empty, &gone, &Seen::NoBooks] {
+                let plain = show(seen, width, height, |scene| scene.colour = false);
+                assert_eq!(plain.coloured, 0);
+                show(seen, width, height, |scene| scene.help = true);
+                show(seen, width, height, |scene| scene.scroll = 1000);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_matters_most_stays_longest() {
+    let small = show(&full(), 80, 5, |_| {}).text;
+    assert!(small.contains("Agents") && small.contains("a849e6a7"), "{small}");
+    assert!(!small.contains("Backups"), "{small}");
+    assert!(show(&full(), 20, 1, |_| {}).text.contains("Agents"));
+}
+
+#[test]
+fn what_does_not_fit_can_be_scrolled_to() {
+    let top = show(&full(), 80, 12, |_| {});
+    assert!(top.most > 0 && !top.text.contains("make all") || !top.text.contains("Write /etc"));
+    let end = show(&full(), 80, 12, |scene| scene.scroll = top.most);
+    assert_ne!(top.text, end.text);
+    assert_eq!(end.most, top.most);
+}
+
+/// A title stands on a dim rule, and is not dim.
+#[test]
+fn titles_are_bold_and_nothing_else() {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+    let now = time::parse("2026-01-29T10:30:00Z").unwrap();
+    let (seen, log) = (full(), log());
+    let scene = Scene {
+        place: "~/shop",
+        seen: &seen,
+        log: &log,
+        now,
+        colour: true,
+        scroll: 0,
+        help: false,
+    };
+    draw(&mut buffer, &scene);
+    let title = buffer.content().iter().find(|cell| cell.symbol() == "N").unwrap();
+    assert_eq!((title.modifier, title.fg), (Modifier::BOLD, Color::Reset));
+}
+
+#[test]
+fn colour_is_used_and_can_be_refused() {
+    assert!(show(&full(), 80, 24, |_| {}).coloured > 0);
+    assert_eq!(show(&full(), 80, 24, |scene| scene.colour = false).coloured, 0);
+}

@@ -1,0 +1,234 @@
+//! `hookkeeper statusline`: one line for Claude Code's status line. The client runs it up to three
+//! times a second, so only what the line needs is read. It always prints a line and never an error:
+//! the client would show that instead.
+
+use std::path::{Path, PathBuf};
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::agents::agent::Agent;
+use crate::agents::synthesis::{ParkedSynthesis, Summary, Synthesis};
+use crate::branch::document::BranchState;
+use crate::console::project::Project;
+use crate::console::table::{Tone, clean, fit};
+use crate::core::id::{BranchKey, TaskSlug};
+use crate::core::json::Object;
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
+use crate::core::time::{self, Time};
+use crate::errors::document::{ESCALATED, Errors, PENDING};
+use crate::git::refs;
+use crate::loops::autonomous::document::Autonomous;
+use crate::loops::iterative::document::Task;
+use crate::loops::queue::document::Queue;
+use crate::process::lines::stdin_is_terminal;
+use crate::process::stdin::{self, Payload};
+use crate::session::live::Live;
+use crate::state::{Document, State};
+use crate::store::view::View;
+use crate::turn::root;
+use crate::view::books::is_quiet;
+use crate::view::loops::{looping, phasing, tasking};
+use crate::view::text::paint;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// With colours: the client passes them on
+    #[arg(long)]
+    color: bool,
+}
+
+const MOST: usize = 120;
+const BETWEEN: &str = " · ";
+
+type Part = (Tone, String);
+
+pub fn run(project: &Project, options: &Arguments) -> Outcome {
+    let asked = Asked::read(project);
+    let mut parts = vec![(Tone::Strong, asked.name())];
+    let home = project.process.home();
+    let view = asked.root.as_deref().and_then(|root| View::open(root, home.as_deref()).ok()?);
+    if let Some(view) = view {
+        parts.extend(said(&view, asked.session.as_deref(), project.process.now()));
+    }
+    let columns = project.process.env("COLUMNS").and_then(|columns| columns.parse().ok());
+    let width = columns.filter(|columns| *columns > 0).unwrap_or(MOST).min(MOST);
+    Outcome::said(line(&parts, width, options.color))
+}
+
+/// What the client's object says. All of it is optional.
+struct Asked {
+    root: Option<PathBuf>,
+    /// Where the client works now: in a worktree the branch is that one's.
+    dir: Option<PathBuf>,
+    session: Option<String>,
+}
+
+impl Asked {
+    fn read(project: &Project) -> Self {
+        let bytes = match stdin_is_terminal() {
+            true => Vec::new(),
+            false => match stdin::read() {
+                Payload::Whole(bytes) | Payload::Refused(bytes, _) => bytes,
+            },
+        };
+        let object = Object::parse(&bytes).unwrap_or_default();
+        let workspace = object.object("workspace").unwrap_or_default();
+        let absolute = |path: Option<String>| path.map(PathBuf::from).filter(|p| p.is_absolute());
+        let dir = absolute(workspace.word("current_dir")).or_else(|| absolute(object.word("cwd")));
+        let named = absolute(workspace.word("project_dir")).filter(|_| project.named.is_none());
+        let above = || {
+            let dir = dir.as_deref().filter(|_| project.named.is_none())?;
+            root::above(project.process, dir)
+        };
+        let root = named.or_else(above).or_else(|| project.root().ok());
+        let session = object.word("session_id");
+        let session = session.or_else(|| project.process.env("CLAUDE_CODE_SESSION_ID"));
+        Self { dir: dir.or_else(|| root.clone()), root, session }
+    }
+
+    /// The project's name and its branch.
+    fn name(&self) -> String {
+        let name = self.root.as_deref().and_then(Path::file_name);
+        let name = name.map_or_else(|| "/".into(), |name| name.to_string_lossy());
+        let branch = self.dir.as_deref().and_then(|dir| refs::read(dir).branch);
+        let branch = branch.map(|branch| format!(" {}", fit(&clean(&branch), 40)));
+        fit(&clean(&name), 40) + &branch.unwrap_or_default()
+    }
+}
+
+fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
+    let state = &view.state();
+    let records = Live::ROWS.first().map_or(0, |row| state.list(row).len());
+    let own = session.and_then(|id| state.get_by::<Live>(id));
+    let lives: Vec<&Live> = match own {
+        Some(own) => vec![own],
+        None => state.all::<Live>().collect(),
+    };
+    let mut parts = Vec::new();
+    parts.extend(agents(view, &lives, now));
+    parts.extend(errors(state, &lives));
+    parts.extend(findings(state, &lives));
+    let running = state.get::<Queue>().filter(|queue| queue.is_running());
+    parts.extend(running.and_then(looping).map(|says| (Tone::Good, format!("loop {says}"))));
+    let phases = state.get::<Autonomous>().filter(|state| state.is_running());
+    parts.extend(phases.map(|state| {
+        let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Good };
+        (tone, format!("autonomous {}", phasing(state)))
+    }));
+    parts.extend(lives.iter().filter_map(|live| branch_loop(state, live)));
+    parts.extend(lives.iter().filter_map(|live| task(state, live)));
+    match (own, records) {
+        (Some(_), all @ 2..) => parts.push((Tone::Dim, format!("+{}", plural(all - 1, "session")))),
+        (None, all @ 2..) => parts.push((Tone::Dim, plural(all, "session"))),
+        _ => {}
+    }
+    parts
+}
+
+/// `branch loop 3/20`
+fn branch_loop(state: &State, live: &Live) -> Option<Part> {
+    let key = BranchKey::known(live.loop_branch.as_deref()?)?;
+    let the_loop = state.get_by::<BranchState>(&key)?.running()?;
+    let says = format!("branch loop {}/{}", the_loop.iteration, the_loop.max_iterations);
+    Some((Tone::Good, says))
+}
+
+/// `user-auth 1/3 units`
+fn task(state: &State, live: &Live) -> Option<Part> {
+    let slug = TaskSlug::known(live.loop_task.as_deref()?)?;
+    let task = state.get_by::<Task>(&slug).filter(|task| task.is_open())?;
+    Some((Tone::Good, format!("{slug} {}", tasking(task))))
+}
+
+/// `2 agents (oldest 3m 10s, 1 quiet)`
+fn agents(view: &View, lives: &[&Live], now: Time) -> Option<Part> {
+    let running: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
+    let oldest = running.iter().map(|agent| agent.started.as_str()).min()?;
+    let after = view.settings().stuck_after_minutes;
+    let quiet = running.iter().filter(|agent| is_quiet(agent, after, now)).count();
+    let (tone, also) = match quiet {
+        0 => (Tone::Plain, String::new()),
+        quiet => (Tone::Warn, format!(", {quiet} quiet")),
+    };
+    let age = match time::age(oldest, now) {
+        u64::MAX => "?".into(),
+        age => time::human(age),
+    };
+    Some((tone, format!("{} (oldest {age}{also})", plural(running.len(), "agent"))))
+}
+
+/// `1 error to retry`, `2 errors escalated`
+fn errors(state: &State, lives: &[&Live]) -> Vec<Part> {
+    if lives.iter().all(|live| live.errors_encountered <= live.errors_recovered) {
+        return Vec::new();
+    }
+    let Some(known) = state.get::<Errors>() else { return Vec::new() };
+    let known = known.records();
+    let of = |status: &str| {
+        let own = |id: &String| lives.iter().any(|live| live.session_id == *id);
+        let all = known.iter().filter(|record| own(&record.session_id));
+        all.filter(|record| record.status == status).count()
+    };
+    let parts = [(PENDING, Tone::Warn, "to retry"), (ESCALATED, Tone::Bad, "escalated")];
+    let parts = parts.map(|(status, tone, what)| (tone, of(status), what));
+    let parts = parts.into_iter().filter(|(_, count, _)| *count > 0);
+    parts.map(|(tone, count, what)| (tone, format!("{} {what}", plural(count, "error")))).collect()
+}
+
+/// `3 findings S0:1`
+fn findings(state: &State, lives: &[&Live]) -> Option<Part> {
+    let with = lives.iter().filter(|live| live.findings > 0);
+    let mut sum = Summary::default();
+    for live in with {
+        let summary = &synthesis(state, &live.session_id)?.summary;
+        sum.total += summary.total;
+        sum.s0 += summary.s0;
+        sum.s1 += summary.s1;
+    }
+    if sum.total == 0 {
+        return None;
+    }
+    let (tone, worst) = match (sum.s0, sum.s1) {
+        (0, 0) => (Tone::Plain, String::new()),
+        (0, s1) => (Tone::Warn, format!(" S1:{s1}")),
+        (s0, _) => (Tone::Bad, format!(" S0:{s0}")),
+    };
+    Some((tone, plural(usize::try_from(sum.total).unwrap_or(usize::MAX), "finding") + &worst))
+}
+
+/// A session's synthesis: in its place, or parked while another session's is there.
+fn synthesis<'s>(state: &'s State, session_id: &str) -> Option<&'s Synthesis> {
+    let placed = state.get::<Synthesis>().filter(|synthesis| synthesis.session_id == session_id);
+    placed.or_else(|| Some(&state.get_by::<ParkedSynthesis>(session_id)?.0))
+}
+
+/// The parts that fit, cut at the end.
+fn line(parts: &[Part], width: usize, colour: bool) -> String {
+    let mut left = width;
+    let mut line = String::new();
+    for (n, (tone, text)) in parts.iter().enumerate() {
+        let between = if n == 0 { "" } else { BETWEEN };
+        let Some(room) = left.checked_sub(between.width()).filter(|room| *room > 0) else { break };
+        let text = fit(text, room);
+        left = room - text.width();
+        line.push_str(between);
+        line.push_str(&paint(*tone, &text, colour));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_never_wider_than_it_may_be() {
+        let parts = vec![(Tone::Strong, "shop main".to_owned()), (Tone::Bad, "漢字".repeat(20))];
+        for width in 1..=120 {
+            assert!(line(&parts, width, false).width() <= width);
+        }
+        assert_eq!(line(&parts, 15, false), "shop main · 漢…");
+        assert_eq!(line(&parts[..1], 120, true), "\u{1b}[1mshop main\u{1b}[0m");
+    }
+}

@@ -1,0 +1,105 @@
+//! The printed text: every panel under its title, cut to the terminal if there is one.
+
+use std::path::Path;
+
+use crate::console::screen;
+use crate::console::table::{Tone, clean};
+use crate::core::time::Time;
+use crate::process::Terminal;
+use crate::turn::root;
+use crate::view::books::Seen;
+use crate::view::panels::{self, Panel};
+
+/// How the text may look.
+#[derive(Clone, Copy)]
+pub struct Look {
+    pub width: usize,
+    pub colour: bool,
+}
+
+const INDENT: usize = 2;
+/// Texts that go into a file or to a program are not cut to a width.
+const WHOLE: usize = 1000;
+
+/// How wide the text may be.
+pub fn width(terminal: Terminal) -> usize {
+    let columns = terminal.is_terminal.then(screen::columns).flatten();
+    columns.map_or(WHOLE, usize::from)
+}
+
+pub fn of(seen: &Seen, place: &str, now: Time, look: Look) -> String {
+    let books = match seen {
+        Seen::Books(books) => books,
+        Seen::NoBooks => {
+            return format!(
+                "{place}: no books yet. They begin when Claude Code runs a hook here. Wire it: hookkeeper install"
+            );
+        }
+        Seen::Unreadable(why) => {
+            return format!("{place}: the books cannot be read: {}", clean(why));
+        }
+    };
+    let mut out = paint(Tone::Strong, place, look.colour) + "\n";
+    for panel in panels::of(books, now) {
+        out.push('\n');
+        out.push_str(&of_panel(&panel, look));
+    }
+    out
+}
+
+fn of_panel(panel: &Panel, look: Look) -> String {
+    let title = paint(Tone::Strong, panel.title, look.colour);
+    let mut out = format!("{title}: {}\n", paint(panel.tone, &panel.says, look.colour));
+    let lines = panel.table.lines(look.width.saturating_sub(INDENT));
+    for line in lines.iter().take(panel.brief) {
+        let pieces = line.iter().map(|(tone, text)| paint(*tone, text, look.colour));
+        out.push_str(&" ".repeat(INDENT));
+        out.push_str(pieces.collect::<String>().trim_end());
+        out.push('\n');
+    }
+    if let Some(more) = lines.len().checked_sub(panel.brief).filter(|more| *more > 0) {
+        out.push_str(&paint(
+            Tone::Dim,
+            &format!("  and {more} more (--json has all)\n"),
+            look.colour,
+        ));
+    }
+    out
+}
+
+/// Only what every terminal knows, and what can be read on light and on dark.
+pub fn paint(tone: Tone, text: &str, colour: bool) -> String {
+    let code = match tone {
+        Tone::Plain => return text.to_owned(),
+        _ if !colour || text.trim().is_empty() => return text.to_owned(),
+        Tone::Dim => "2",
+        Tone::Strong => "1",
+        Tone::Id => "36",
+        Tone::Good => "32",
+        Tone::Warn => "1;33",
+        Tone::Bad => "1;31",
+    };
+    // Padding stays outside, so that a line can be trimmed.
+    let shown = text.trim_end();
+    let padding = text.strip_prefix(shown).unwrap_or_default();
+    format!("\x1b[{code}m{shown}\x1b[0m{padding}")
+}
+
+/// A project's path as people write it.
+pub fn place(project: &Path, home: Option<&Path>) -> String {
+    clean(&root::from_home(project, home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_is_a_tilde() {
+        let home = Some(Path::new("/home/dev"));
+        assert_eq!(place(Path::new("/home/dev/shop"), home), "~/shop");
+        assert_eq!(place(Path::new("/home/dev"), home), "~");
+        assert_eq!(place(Path::new("/home/developer"), home), "/home/developer");
+        assert_eq!(place(Path::new("/srv/a\u{1b}[2Jb"), None), "/srv/a [2Jb");
+    }
+}

@@ -1,0 +1,216 @@
+//! The house rules that the compiler cannot hold: imports between rooms go one way, and only what
+//! people run knows clap and its like.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::string_slice,
+    reason = "a test reads the source"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms from the ground up: each may use those before it. `commands` are the commands of all
+/// features, wherever they are.
+const ROOMS: [&str; 23] = [
+    "core",
+    "state",
+    "process",
+    "git",
+    "client",
+    "store",
+    "execute",
+    "turn",
+    "errors",
+    "agents",
+    "session",
+    "compaction",
+    "branch",
+    "loops",
+    "handoff",
+    "hooks",
+    "hook_path",
+    "validate",
+    "doctor",
+    "console",
+    "view",
+    "commands",
+    "cli",
+];
+
+/// What nothing on the hook path may reach, and the rooms that may.
+const HEAVY: [&str; 6] = ["anyhow", "clap", "clap_complete", "clap_mangen", "ratatui", "similar"];
+const PEOPLES_ROOMS: [&str; 4] = ["console", "view", "commands", "cli"];
+
+#[test]
+fn imports_go_one_way() {
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let Some(own) = room(&file.module) else { continue };
+        let at = position(&own);
+        for path in crate_paths(&file.text) {
+            let Some(other) = room(&path) else { continue };
+            if position(&other) > at {
+                wrong.push(format!("{} ({own}) uses {} ({other})", file.path, path.join("::")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "a room uses one above it:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_hook_path_cannot_reach_what_people_need() {
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let Some(own) = room(&file.module) else { continue };
+        if PEOPLES_ROOMS.contains(&own.as_str()) {
+            continue;
+        }
+        for name in HEAVY {
+            if words(&file.text, &format!("{name}::")).next().is_some() {
+                wrong.push(format!("{} ({own}) uses {name}", file.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "only {PEOPLES_ROOMS:?} may:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_map_has_every_room_and_no_file_is_too_long() {
+    let map = fs::read_to_string(here("ARCHITECTURE.md")).unwrap();
+    for name in ROOMS.iter().filter(|name| **name != "commands") {
+        assert!(here(&format!("src/{name}")).is_dir(), "src/{name} is no folder");
+        assert!(map.contains(&format!("`{name}/`")), "ARCHITECTURE.md has no `{name}/`");
+    }
+    let long: Vec<String> = sources()
+        .iter()
+        .filter(|file| file.lines > 400)
+        .map(|file| format!("{}: {} lines", file.path, file.lines))
+        .collect();
+    assert!(long.is_empty(), "400 lines at most: {}", long.join(", "));
+}
+
+struct Source {
+    path: String,
+    /// `loops`, `queue`, `document`
+    module: Vec<String>,
+    lines: usize,
+    /// Without comments, and without unit tests: they may look at everything.
+    text: String,
+}
+
+fn sources() -> Vec<Source> {
+    let root = here("src");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    let source = |path: PathBuf| {
+        let name = path.strip_prefix(&root).unwrap().with_extension("");
+        let mut module: Vec<String> =
+            name.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+        module.retain(|part| part != "mod");
+        let whole = fs::read_to_string(&path).unwrap();
+        let code = whole.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code = code.collect::<Vec<_>>().join("\n");
+        let end = code.find("#[cfg(test)]\nmod tests").unwrap_or(code.len());
+        let path = path.strip_prefix(here("")).unwrap().display().to_string();
+        Source { path, module, lines: whole.lines().count(), text: code[..end].to_owned() }
+    };
+    files.into_iter().map(source).collect()
+}
+
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The room that a path into the crate leads to; `None` for what stands above all rooms.
+fn room(path: &[String]) -> Option<String> {
+    if path.iter().any(|part| part == "commands") {
+        return Some("commands".into());
+    }
+    path.first().filter(|first| ROOMS.contains(&first.as_str())).cloned()
+}
+
+fn position(room: &str) -> usize {
+    ROOMS.iter().position(|name| *name == room).unwrap()
+}
+
+/// All paths that begin with `crate::`, groups in braces taken apart.
+fn crate_paths(text: &str) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for at in words(text, "crate::") {
+        let rest = &text[at + "crate::".len()..];
+        expand(rest, &mut Vec::new(), &mut paths);
+    }
+    paths
+}
+
+fn expand(text: &str, above: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let depth = above.len();
+    if !name.is_empty() {
+        above.push(name.to_owned());
+    }
+    match rest.strip_prefix("::") {
+        Some(below) if below.starts_with('{') => {
+            for part in group(below) {
+                expand(part.trim(), above, paths);
+            }
+        }
+        Some(below) if !below.starts_with('<') => expand(below, above, paths),
+        _ => paths.push(above.clone()),
+    }
+    above.truncate(depth);
+}
+
+/// The parts of `{a, b::{c, d}}`.
+fn group(text: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0, 1);
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if (c == ',' && depth == 1) || depth == 0 {
+            parts.push(&text[from..at]);
+            from = at + 1;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// Where a word stands by itself.
+fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    text.match_indices(word).map(|(at, _)| at).filter(|at| {
+        let before = text[..*at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':')
+    })
+}
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn paths_are_taken_apart() {
+    let text = "use crate::a::{b, c::{self, d}};\nfn f() { crate::e::g(); $crate::x::y }";
+    let mut found = BTreeMap::new();
+    for path in crate_paths(text) {
+        *found.entry(path.join("::")).or_insert(0) += 1;
+    }
+    let found: Vec<&str> = found.keys().map(String::as_str).collect();
+    assert_eq!(found, ["a::b", "a::c::d", "a::c::self", "e::g", "x::y"]);
+}
