@@ -110,7 +110,7 @@ fn a_feature_is_shipped() {
     let scratch = shop();
     let text = start(&scratch, &[]);
     assert!(text.starts_with("Started: autonomous loop \"Add user authentication\", phase brainstorm, iteration 0 of 50, driven by session 0f3e8a2c"), "{text}");
-    assert_eq!(git(&scratch, &["status", "--porcelain"]), "", "git does not see the books");
+    assert_eq!(git(&scratch, &["status", "--porcelain"]), "", "git does not see the state");
     let reason = stop(&scratch, "<promise>SHIPPED</promise>");
     assert!(blocked(&reason).contains("The promise came too early"), "{reason}");
     commit(&scratch, "docs/brainstorm.md", "Two ways.\n");

@@ -817,7 +817,7 @@ fn books_of_other_tools_are_seen_before_the_first_hook() {
     assert!(!shown.contains("agents      none"), "{shown}");
     let stuck = good(scratch.run(&["agents", "stuck"], b""));
     assert!(stuck.contains("agent-1234567890-12345"), "{stuck}");
-    assert!(!good(scratch.run(&["validate"], b"")).contains("no books"));
+    assert!(!good(scratch.run(&["validate"], b"")).contains("no state yet"));
     assert!(!scratch.root().join(".claude/state").exists());
     // What it shows can be struck off.
     let said = good(scratch.run(&["agents", "close", "agent-1234567890-12345"], b""));

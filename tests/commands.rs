@@ -367,9 +367,7 @@ fn a_reset_sets_aside_and_the_books_go_on() {
     assert_eq!(good(scratch.run(&["reset", "loop"], b"")), "There was nothing to reset.\n");
     assert_eq!(scratch.names("set-aside").len(), 5);
     assert_eq!(scratch.run(&["reset", "everything"], b"").code, Some(64));
-    assert!(
-        good(Scratch::new().run(&["reset", "all"], b"")).starts_with("There are no books here")
-    );
+    assert!(good(Scratch::new().run(&["reset", "all"], b"")).starts_with("There is no state here"));
 }
 
 #[test]
@@ -413,5 +411,5 @@ fn busy_books_are_not_waited_for_long() {
     let lock =
         fs::OpenOptions::new().read(true).write(true).open(scratch.state().join(".lock")).unwrap();
     lock.lock().unwrap();
-    refused(&scratch.run(&["reset", "all"], b""), "the books are in use by another process");
+    refused(&scratch.run(&["reset", "all"], b""), "the state is in use by another process");
 }

@@ -255,7 +255,7 @@ fn events_that_waited_are_played_before_a_repair() {
 
     let run = scratch.run(&["validate", "--repair"], b"");
     assert_eq!(run.code, Some(1));
-    assert_eq!(run.stderr, "hookkeeper: the books are in use by another process\n");
+    assert_eq!(run.stderr, "hookkeeper: the state is in use by another process\n");
     drop(lock);
 
     write(&scratch, "spool/00000000000000000001-1.json", "{\"time\": 3}");

@@ -124,12 +124,12 @@ fn replay_works_on_a_copy_and_shows_what_changed() {
     assert!(run.stdout.starts_with("── 1/1 SubagentStart  agent.json\nexit 0, "), "{}", run.stdout);
     assert!(run.stdout.contains("\n+++ state/agents/active.json\n@@ "), "{}", run.stdout);
     assert!(run.stdout.contains("\n+      \"id\": \"a1\",\n"));
-    assert!(run.stdout.ends_with("1 payload played on a copy; the books are as they were\n"));
+    assert!(run.stdout.ends_with("1 payload played on a copy; the state is as it was\n"));
     assert_eq!(tree(&scratch.state()), before);
 
     let run = scratch.run(&["replay", "--apply", "--no-diff", "agent.json"], b"");
     assert!(
-        run.stdout.ends_with("1 payload played on the project's own books\n"),
+        run.stdout.ends_with("1 payload played on the project's own state\n"),
         "{}",
         run.stdout
     );

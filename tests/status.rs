@@ -164,7 +164,7 @@ fn books_that_cannot_be_read_are_said() {
     let text = scratch.run(&["status"], b"").stdout;
     assert!(text.contains("errors/classified.json cannot be read now"), "{text}");
     let empty = Scratch::new();
-    assert!(empty.run(&["status"], b"").stdout.starts_with("~/shop: no books yet"));
+    assert!(empty.run(&["status"], b"").stdout.starts_with("~/shop: no state yet"));
     let value: Value = serde_json::from_str(&empty.run(&["status", "--json"], b"").stdout).unwrap();
     assert_eq!(value["books"], false);
 }

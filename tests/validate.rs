@@ -40,7 +40,7 @@ fn no_books() {
     for args in [&[][..], &["--repair"]] {
         let (code, lines) = validate(&scratch, args);
         assert_eq!(code, 0);
-        assert!(lines[0].ends_with("no books yet, nothing to check."), "{lines:?}");
+        assert!(lines[0].ends_with("no state yet, nothing to check."), "{lines:?}");
         assert!(!scratch.root().join(".claude").exists());
     }
     let (_, lines) = validate(&scratch, &["--json"]);

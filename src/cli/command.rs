@@ -30,7 +30,7 @@ pub enum Command {
     Install(install::Arguments),
     /// Take the hooks out of Claude Code's settings again
     #[command(
-        after_help = "Examples:\n  hookkeeper uninstall\n  hookkeeper uninstall --scope user --dry-run\n  hookkeeper uninstall --purge         # and delete the books"
+        after_help = "Examples:\n  hookkeeper uninstall\n  hookkeeper uninstall --scope user --dry-run\n  hookkeeper uninstall --purge         # and delete the state"
     )]
     Uninstall(uninstall::Arguments),
     /// What is wrong with this installation, and what to do about it
@@ -109,7 +109,7 @@ pub enum Command {
     /// Keep the payloads that come, for `replay`
     #[command(after_help = "Examples:\n  hookkeeper record on\n  hookkeeper record list")]
     Record(record::Arguments),
-    /// Play payloads on a copy of the books, and show what each of them does
+    /// Play payloads on a copy of the state, and show what each of them does
     #[command(
         after_help = "Examples:\n  hookkeeper replay payload.json\n  hookkeeper replay .claude/state/recorded\n  \
         hookkeeper replay --fresh --json session.jsonl | jq .reply\n  tail -n 3 session.jsonl | hookkeeper replay -"

@@ -34,12 +34,12 @@ use crate::validate::commands::schema;
 use crate::view as status;
 use crate::view::statusline;
 
-/// Keeps the books for Claude Code hooks.
+/// Keeps state for Claude Code hooks.
 #[derive(Parser)]
 #[command(name = "hookkeeper", version, about, arg_required_else_help = true)]
 #[command(
     after_help = "Claude Code runs `hookkeeper hook` at every lifecycle event, with the payload on stdin.\n\
-    The books are in .claude/state/ of the project; what each hook did is in .claude/state/log/hooks.jsonl."
+    The state is in .claude/state/ of the project; what each hook did is in .claude/state/log/hooks.jsonl."
 )]
 struct Arguments {
     /// The project (default: the one that the working directory is in)

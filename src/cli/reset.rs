@@ -1,4 +1,4 @@
-//! `hookkeeper reset`: clears a part of the books. What was there is set aside, not deleted.
+//! `hookkeeper reset`: clears a part of the state. What was there is set aside, not deleted.
 
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
@@ -22,7 +22,7 @@ enum What {
     Agents,
     /// Classified errors and their counts
     Errors,
-    /// All books in .claude/state; branches, tasks and the autonomous loop stay
+    /// All state in .claude/state; branches, tasks and the autonomous loop stay
     All,
 }
 
@@ -31,7 +31,7 @@ const LIVE: &str = "session/live";
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if project.view()?.is_none() {
-        return Ok(Outcome::said("There are no books here, so there is nothing to reset."));
+        return Ok(Outcome::said("There is no state here, so there is nothing to reset."));
     }
     let aside = project.change(|store, _| {
         let names = store.state_dir().names()?;

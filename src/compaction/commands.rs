@@ -70,7 +70,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         if let What::List { json } = options.what {
             return Ok(Outcome::said(if json { "[]" } else { NONE }));
         }
-        bail!("there is no backup yet: {} has no books", project.root()?.display());
+        bail!("there is no backup yet: {} has no state", project.root()?.display());
     };
     match &options.what {
         What::List { json } => list(&view, *json),

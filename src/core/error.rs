@@ -37,7 +37,7 @@ impl fmt::Display for Error {
             Self::Planted { path, is } => {
                 write!(f, "refusing to write through {}: it is {is}", path.display())
             }
-            Self::Busy => write!(f, "the books are in use by another process"),
+            Self::Busy => write!(f, "the state is in use by another process"),
             Self::Schema { name, why } => write!(f, "the schema {name} cannot be used: {why}"),
             Self::Payload { why, kept: Some(path) } => {
                 write!(f, "{why}; the payload is kept in {}", path.display())

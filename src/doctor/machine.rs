@@ -17,7 +17,7 @@ pub fn disk(facts: &Facts) -> Vec<Finding> {
     let Some(free) = facts.free else {
         return vec![Finding::note("it cannot be told how much space is free", "")];
     };
-    let text = format!("{} MB free where the books are", free / MEGABYTE);
+    let text = format!("{} MB free where the state is", free / MEGABYTE);
     vec![match free {
         0..TOO_LITTLE => Finding::error(text, "Make room: without it, hooks cannot write."),
         TOO_LITTLE..LITTLE => Finding::warning(text, "Make room before it runs out."),
@@ -68,7 +68,7 @@ pub fn file_system(facts: &Facts) -> Vec<Finding> {
     vec![match facts.network {
         Some(name) => Finding::warning(
             format!(
-                "the books are on {name}: locks may not work there, and two hooks could write at once"
+                "the state is on {name}: locks may not work there, and two hooks could write at once"
             ),
             "Keep the project on a local disk, or use only one machine at a time.",
         ),

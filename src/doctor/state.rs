@@ -59,7 +59,7 @@ pub fn git(facts: &Facts) -> Vec<Finding> {
     if let Some(first) = facts.tracked.first() {
         problems.push(Finding::warning(
             format!(
-                "git tracks {} of the books (the first is {}): sessions get into commits",
+                "git tracks {} of the documents (the first is {}): sessions get into commits",
                 plural(facts.tracked.len(), "file"),
                 clip(first, 200)
             ),
@@ -70,15 +70,15 @@ pub fn git(facts: &Facts) -> Vec<Finding> {
     if there && !facts.state.hidden {
         problems.push(
             Finding::warning(
-                ".claude/state has no .gitignore: git shows the books as new files",
+                ".claude/state has no .gitignore: git shows the documents as new files",
                 "Run `hookkeeper doctor --fix`: it writes one.",
             )
             .fixed_by(Fix::Ignore),
         );
     }
     or_ok(problems, || match there {
-        true => "git does not see the books".into(),
-        false => "there are no books for git to see".into(),
+        true => "git does not see the state".into(),
+        false => "there is no state for git to see".into(),
     })
 }
 

@@ -65,7 +65,7 @@ pub fn off(facts: &Facts) -> Vec<Finding> {
                     "{}: HOOKKEEPER_OFF is \"1\" under `env`: our hooks do nothing",
                     file.at(line)
                 ),
-                "Remove that line, if HookKeeper shall keep the books.",
+                "Remove that line, if HookKeeper shall work here.",
             ));
         }
     }

@@ -120,13 +120,13 @@ pub fn next(standing: &Standing) -> String {
     }
     match standing.plan.as_ref().and_then(|plan| plan.file.as_ref()) {
         Some(file) => format!("Compare the work with the plan: {file}"),
-        None => "The books have nothing open.".into(),
+        None => "Nothing is open.".into(),
     }
 }
 
 fn section(text: &mut String, name: &str, notes: &[String], lines: Vec<String>) {
     let is_empty = notes.is_empty() && lines.is_empty();
-    let none = is_empty.then(|| "nothing in the books".to_owned());
+    let none = is_empty.then(|| "nothing is noted".to_owned());
     add(text, name, notes, lines.into_iter().chain(none).collect());
 }
 
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_next_is_what_is_most_at_hand() {
         let mut standing = Standing { branch: "b".into(), ..Standing::default() };
-        assert_eq!(next(&standing), "The books have nothing open.");
+        assert_eq!(next(&standing), "Nothing is open.");
         assert_eq!(status(Kind::Task, &standing), "complete");
         let todo = |content: &str, status: &str| Todo {
             content: content.into(),
@@ -197,6 +197,6 @@ mod tests {
         assert_eq!(status(Kind::Session, &standing), "open");
         let text = markdown(Kind::Task, &standing, &Words::default(), time::Time::default());
         assert!(text.contains("## Open\n\n- [ ] a\n- [ ] b (in progress)\n"), "{text}");
-        assert!(text.contains("## Done\n\n- nothing in the books\n"), "{text}");
+        assert!(text.contains("## Done\n\n- nothing is noted\n"), "{text}");
     }
 }

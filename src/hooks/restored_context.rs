@@ -70,9 +70,9 @@ pub fn at_start(
         return None;
     }
     let head = match source {
-        "compact" => "HookKeeper kept this session's books through the compaction:",
-        "resume" => "HookKeeper's books for this session:",
-        "fork" => "HookKeeper's books for this project (this session is a fork):",
+        "compact" => "HookKeeper kept this session's state through the compaction:",
+        "resume" => "HookKeeper's state for this session:",
+        "fork" => "HookKeeper's state for this project (this session is a fork):",
         _ => "HookKeeper: unfinished in this project:",
     };
     Some(std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n"))

@@ -57,7 +57,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
 /// An API error has ended a subagent; its SubagentStop will not come.
 fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Plan {
     if !subagent_stop::runs(event, id, state) {
-        return Plan::because("a subagent that is not in the books");
+        return Plan::because("a subagent that is not known");
     }
     let mut plan = Plan::because(format!("agent {id} ended: {FAILED}"));
     let mut live = record::open_session(event, state, context);

@@ -43,7 +43,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let mut rows: Vec<_> = lives.iter().map(|session| live(session, now)).collect();
     rows.extend(ended.iter().map(entry));
     Ok(Outcome::said(match rows.is_empty() {
-        true => "No session is in the books yet.".into(),
+        true => "No session is known yet.".into(),
         false => table::align(&rows),
     }))
 }

@@ -28,7 +28,7 @@ const HELP: [&str; 7] = [
     "↑ ↓, k j         scroll the panels that do not fit",
     "PageUp PageDown  the same, ten rows at a time",
     "g, Home          back to the top",
-    "r                read the books now",
+    "r                read the state now",
     "Ctrl-Z           stop; fg goes on",
     "?                this help",
 ];
@@ -57,13 +57,13 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
             buffer,
             body,
             style(Tone::Strong, scene.colour),
-            &["No books yet.", "They begin when Claude Code", "runs a hook here."],
+            &["No state yet.", "It begins when Claude Code", "runs a hook here."],
         ),
         Seen::Unreadable(why) => said(
             buffer,
             body,
             style(Tone::Bad, scene.colour),
-            &["The books cannot be read:", &clean(why)],
+            &["The state cannot be read:", &clean(why)],
         ),
     };
     if footer > 0 {

@@ -32,11 +32,11 @@ pub fn of(seen: &Seen, place: &str, now: Time, look: Look) -> String {
         Seen::Books(books) => books,
         Seen::NoBooks => {
             return format!(
-                "{place}: no books yet. They begin when Claude Code runs a hook here. Wire it: hookkeeper install"
+                "{place}: no state yet. It begins when Claude Code runs a hook here. Wire it: hookkeeper install"
             );
         }
         Seen::Unreadable(why) => {
-            return format!("{place}: the books cannot be read: {}", clean(why));
+            return format!("{place}: the state cannot be read: {}", clean(why));
         }
     };
     let mut out = paint(Tone::Strong, place, look.colour) + "\n";

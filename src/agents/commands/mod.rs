@@ -69,9 +69,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return match (&options.what, &options.session) {
             (Some(What::Show { id: named }), _) => bail!("there is no agent `{named}`"),
             (None, Some(named)) => bail!("there is no session `{named}`"),
-            _ => {
-                Ok(Outcome::said(if options.json { "[]" } else { "There are no books here yet." }))
-            }
+            _ => Ok(Outcome::said(if options.json { "[]" } else { "There is no state here yet." })),
         };
     };
     let now = project.process.now();
@@ -157,7 +155,7 @@ fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Res
     }
     let mut rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
     rows.extend(results.iter().map(finished));
-    let none = format!("{session_id}: no agents are in the books");
+    let none = format!("{session_id}: no agents are known");
     Ok(Outcome::said(if rows.is_empty() { none } else { table::align(&rows) }))
 }
 

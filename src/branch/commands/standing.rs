@@ -63,7 +63,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let book: AgentBook = read_document(&view, &key)?.unwrap_or_default();
     let is_here = name == crate::branch::commands::standing::name(project, None)?;
     if !is_here && !view.has_branch_folder(&key) && !is_in_git(&root, name) {
-        bail!("git has no branch {name}, and there are no books of one");
+        bail!("git has no branch {name}, and there is no state of one");
     }
     // A session that works on another branch says nothing about this one.
     let live = session_of(&view, &state, session)

@@ -1,4 +1,4 @@
-//! `hookkeeper replay`: payloads once more, on a copy of the books, with all that they did.
+//! `hookkeeper replay`: payloads once more, on a copy of the state, with all that they did.
 
 pub mod input;
 pub mod tree;
@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Payloads: files (one JSON object, or one per line), directories of them, `-` for stdin
     #[arg(required = true, value_name = "FILES")]
     files: Vec<PathBuf>,
-    /// Play them on the project's own books, not on a copy
+    /// Play them on the project's own state, not on a copy
     #[arg(long)]
     apply: bool,
     /// Begin with empty books
@@ -50,7 +50,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let root = project.root()?;
     let id = project.process.fresh_id("replay");
     let scratch = Scratch::new(&project.process.temp_dir(), "replay", &id)
-        .context("there is no place for a copy of the books")?;
+        .context("there is no place for a copy of the state")?;
     if !options.apply && !options.fresh {
         copy(&root, project.process.home().as_deref(), scratch.dir())?;
     }
@@ -184,8 +184,8 @@ fn as_json(input: &Input, ended: &Ended, changes: &[tree::Change]) -> String {
 
 fn summary(played: usize, failed: usize, applied: bool) -> String {
     let books = match applied {
-        true => "on the project's own books",
-        false => "on a copy; the books are as they were",
+        true => "on the project's own state",
+        false => "on a copy; the state is as it was",
     };
     let failed = if failed == 0 { String::new() } else { format!(", {failed} failed") };
     format!("{} played {books}{failed}\n", plural(played, "payload"))

@@ -32,7 +32,7 @@ pub fn run(process: &Process, program: &Path) -> SelfTestReport {
             return SelfTestReport { text: "Self-test: not run".into(), failed };
         }
     };
-    let mut text = String::from("Self-test, each hook once on scratch books:\n");
+    let mut text = String::from("Self-test, each hook once on scratch state:\n");
     let mut failed = None;
     let mut kinds = Kind::ALL;
     kinds.sort_by_key(|kind| *kind == Kind::SessionEnd);
@@ -51,7 +51,7 @@ pub fn run(process: &Process, program: &Path) -> SelfTestReport {
         }
     }
     if failed.is_none() && !is_recorded(scratch.path()) {
-        failed = Some("the hooks ran, but the session is not in the books".into());
+        failed = Some("the hooks ran, but the session is not in the state".into());
     }
     SelfTestReport { text: text.trim_end().to_owned(), failed }
 }

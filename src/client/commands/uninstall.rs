@@ -60,7 +60,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         lines.extend(purge(project, scope, dry)?);
         if let Some((_, path)) = other_scopes.iter().find(|(other, _)| *other == Scope::User) {
             lines.push(format!(
-                "{} still wires HookKeeper: it will keep new books here",
+                "{} still wires HookKeeper: it will keep new state here",
                 project.shown(path)
             ));
         }
@@ -147,7 +147,7 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
     gone.retain(|path| path.exists());
     if gone.is_empty() {
         return Ok(vec![format!(
-            "{}: there are no books",
+            "{}: there is no state",
             project.shown(&root.join(".claude/state"))
         )]);
     }

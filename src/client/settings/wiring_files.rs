@@ -31,7 +31,7 @@ fn example() -> String {
 
 fn plugin_hooks() -> String {
     let launcher = "${CLAUDE_PLUGIN_ROOT}/hooks/hookkeeper.sh";
-    let description = "HookKeeper keeps the books: agents, sessions, errors, compaction";
+    let description = "HookKeeper keeps state: agents, sessions, errors, compaction";
     let hooks = hooks(launcher, |row| row.wire);
     format!("{{\n  \"description\": \"{description}\",\n{hooks}\n}}\n")
 }

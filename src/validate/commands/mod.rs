@@ -25,7 +25,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         let root = project.root()?;
         return Ok(Outcome::said(match options.json {
             true => as_json(&Report::default(), None).to_string(),
-            false => format!("{}: no books yet, nothing to check.", root.display()),
+            false => format!("{}: no state yet, nothing to check.", root.display()),
         }));
     };
     if !options.repair {

@@ -5,7 +5,7 @@ from .reading import check_closed, events_of, heard, only_entry
 
 SO_FAR = "what was planned so far"
 SUMMARY = {"match": "create a detailed summary", "reply": [text(f"<summary>{SO_FAR}</summary>")]}
-KEPT = "HookKeeper kept this session's books through the compaction"
+KEPT = "HookKeeper kept this session's state through the compaction"
 FOR_SUMMARY = "The summary has to keep"
 MANUAL = {"reason": "manual: keep the plan", "context_tokens_before": 1020}
 NO_AGENTS = {"spawned": 0, "completed": 0, "failed": 0}

@@ -248,19 +248,45 @@ impl Part {
     }
 }
 
-const BRIEF: Row = text("iterative-brief", "iterative/{slug}/brief.md", "what a task is about");
-const TASKS: Row = text("iterative-tasks", "iterative/{slug}/tasks.md", "the units of development");
-const PLAN: Row = text("iterative-plan", "iterative/{slug}/plan.md", "the units of knowledge work");
-const CONTEXT: Row =
-    text("iterative-context", "iterative/{slug}/context.md", "what a unit has to know");
-const PROGRESS: Row = text("iterative-progress", "iterative/{slug}/progress.md", "what happened");
-const GUARDRAILS: Row =
-    text("iterative-guardrails", "iterative/{slug}/guardrails.md", "what was learned");
+const BRIEF: Row = Row {
+    name: "iterative-brief",
+    path: "iterative/{slug}/brief.md",
+    about: "what a task is about",
+    ..TEXT
+};
+const TASKS: Row = Row {
+    name: "iterative-tasks",
+    path: "iterative/{slug}/tasks.md",
+    about: "the units of development",
+    ..TEXT
+};
+const PLAN: Row = Row {
+    name: "iterative-plan",
+    path: "iterative/{slug}/plan.md",
+    about: "the units of knowledge work",
+    ..TEXT
+};
+const CONTEXT: Row = Row {
+    name: "iterative-context",
+    path: "iterative/{slug}/context.md",
+    about: "what a unit has to know",
+    ..TEXT
+};
+const PROGRESS: Row = Row {
+    name: "iterative-progress",
+    path: "iterative/{slug}/progress.md",
+    about: "what happened",
+    ..TEXT
+};
+const GUARDRAILS: Row = Row {
+    name: "iterative-guardrails",
+    path: "iterative/{slug}/guardrails.md",
+    about: "what was learned",
+    ..TEXT
+};
 
-const fn text(name: &'static str, path: &'static str, about: &'static str) -> Row {
-    let (title, format) = ("Text of a task", Format::Text);
-    Row { name, path, about, title, format, trouble: Trouble::LeftOut, ..Row::SHARED }
-}
+const TEXT: Row =
+    Row { format: Format::Text, trouble: Trouble::LeftOut, title: "Text of a task", ..Row::SHARED };
 
 /// One of a task's texts.
 #[derive(Clone, Debug, PartialEq)]
