@@ -77,7 +77,9 @@ fn handle(
     let store = match Store::open(&home, process.home().as_deref(), now)? {
         Opened::Locked(store) => store,
         Opened::Busy(state, settings) => {
-            let context = context(process, event, &root, &settings, &world);
+            let mut context = context(process, event, &root, &settings, &world);
+            // Events that wait are played in the order in which they came, not in which they gave up.
+            context.now = now;
             record(process, event, bytes, &state, &context);
             let kept = put_aside(process, bytes, &state, &context);
             let outcome = match &kept {
