@@ -180,7 +180,7 @@ fn payloads() {
                 let _ = (event.background_tasks(), event.tool_response().word("x"));
                 let input = event.tool_input();
                 let redact = Redactor::new(&[]);
-                let _ = hookkeeper::inside::errors::target::of(
+                let _ = hookkeeper::inside::errors::target::describe_target(
                     &event.tool_name(),
                     &input,
                     "/home/dev",

@@ -161,8 +161,12 @@ fn a_branch_loop_keeps_the_rules() {
             max_minutes: (dice.roll(3) == 0).then(|| 1 + dice.roll(200)),
             ..BranchLoop::default()
         };
-        let driven =
-            Driven { the_loop, branch: "b".into(), key: BranchKey::of("b"), elsewhere: None };
+        let driven = Driven {
+            the_loop,
+            branch: "b".into(),
+            key: BranchKey::from_branch("b"),
+            elsewhere: None,
+        };
         let stand = |driven: &Driven| Stand {
             iteration: driven.the_loop.iteration,
             most: driven.the_loop.max_iterations,

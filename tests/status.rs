@@ -308,7 +308,7 @@ fn a_panic_gives_the_terminal_back() {
 #[test]
 #[ignore = "started on a terminal of its own by the test above"]
 fn panics_on_the_screen() {
-    let screen = hookkeeper::inside::console::screen::Screen::take().unwrap();
+    let screen = hookkeeper::inside::console::screen::Screen::open().unwrap();
     // A release build ends in the panic: nothing is dropped there.
     std::mem::forget(screen);
     panic!("as it was told to");

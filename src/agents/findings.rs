@@ -91,7 +91,7 @@ fn from_lists(message: &str) -> Found {
     for (section, item) in items(message) {
         if section == Section::Recommendations {
             found.recommendations.push(item);
-        } else if let Some((severity, text)) = marks::take(&item) {
+        } else if let Some((severity, text)) = marks::split_severity(&item) {
             found.findings.push(described(severity, &text));
         }
     }

@@ -27,7 +27,8 @@ pub fn items(message: &str) -> Vec<(Section, String)> {
             section = if recommends { Section::Recommendations } else { Section::Other };
             in_item = false;
         } else if let Some(text) = list_item(trimmed) {
-            let nested = line.starts_with([' ', '\t']) && in_item && marks::take(text).is_none();
+            let nested =
+                line.starts_with([' ', '\t']) && in_item && marks::split_severity(text).is_none();
             match items.last_mut().filter(|_| nested && section == Section::Other) {
                 Some((_, item)) => {
                     item.push('\n');

@@ -3,7 +3,7 @@
 
 /// The severity mark of an item and the item without it: bracketed anywhere, or bold or before a
 /// colon at the beginning.
-pub fn take(item: &str) -> Option<(&'static str, String)> {
+pub fn split_severity(item: &str) -> Option<(&'static str, String)> {
     leading(item).or_else(|| bracketed(item))
 }
 

@@ -87,7 +87,7 @@ pub struct Metrics {
 
 impl AgentResult {
     /// The end of `agent` at `now`, with nothing found yet.
-    pub fn of(agent: Agent, status: &str, now: time::Time) -> Self {
+    pub fn from_agent(agent: Agent, status: &str, now: time::Time) -> Self {
         let completed = time::spell(now);
         Self {
             duration_seconds: time::seconds_between(&agent.started, &completed).unwrap_or(0),
@@ -125,7 +125,7 @@ document!(ArchivedResult by (String, String), Row {
     about: "what an agent of an ended session found",
     ..Row::EPHEMERAL
 }, |row, (session_id, agent_id)| {
-    Doc::new(row, format!("{}/{}", FileStem::of(session_id), FileStem::of(agent_id)))
+    Doc::new(row, format!("{}/{}", FileStem::from_id(session_id), FileStem::from_id(agent_id)))
 });
 
 document!(AgentResult by str, Row {

@@ -51,7 +51,7 @@ pub fn with_agents<'s>(state: &'s State, context: &Context) -> Option<&'s Checko
     }
     let by_agents = || {
         let branch = refs::branch_name(&context.facts.git());
-        let key = BranchKey::of(&branch);
+        let key = BranchKey::from_branch(&branch);
         let owner = state.get_by::<AgentBook>(&key)?.branch.as_ref();
         (owner == Some(&branch)).then_some(Checkout { branch, key })
     };

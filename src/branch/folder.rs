@@ -87,7 +87,7 @@ pub fn find_key(
     branch: &str,
     has_branch: impl FnOnce(&str) -> bool,
 ) -> Result<BranchKey> {
-    let plain = BranchKey::of(branch);
+    let plain = BranchKey::from_branch(branch);
     if !source.has_folder(BRANCHES)? {
         return Ok(plain);
     }

@@ -62,7 +62,7 @@ pub fn run(process: &Process) -> Outcome {
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
             return Outcome { stdout: None, stderr: Some(text), code: USAGE };
         }
-        Err(help) => return Outcome::said(help.to_string()),
+        Err(help) => return Outcome::printed(help.to_string()),
     };
     let project = Project { process, named: arguments.dir.as_deref() };
     let done = match &arguments.command {

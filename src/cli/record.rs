@@ -54,7 +54,7 @@ fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
         }
         Ok(is_on)
     })?;
-    Ok(Outcome::said(match (is_on == on, on) {
+    Ok(Outcome::printed(match (is_on == on, on) {
         (true, true) => format!("{shown}: recording is on already"),
         (true, false) => format!("{shown}: recording is off already"),
         (false, true) => {
@@ -93,5 +93,5 @@ fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
             names.len()
         ));
     }
-    Ok(Outcome::said(lines.join("\n")))
+    Ok(Outcome::printed(lines.join("\n")))
 }

@@ -31,7 +31,7 @@ const LIVE: &str = "session/live";
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if project.view()?.is_none() {
-        return Ok(Outcome::said("There is no state here, so there is nothing to reset."));
+        return Ok(Outcome::printed("There is no state here, so there is nothing to reset."));
     }
     let aside = project.change(|store, _| {
         let names = store.state_dir().names()?;
@@ -65,7 +65,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         Ok(Some(aside))
     })?;
-    Ok(Outcome::said(match aside {
+    Ok(Outcome::printed(match aside {
         Some(aside) => format!("Reset. What was there is in {}", project.shown(&aside)),
         None => "There was nothing to reset.".into(),
     }))

@@ -21,7 +21,7 @@ pub struct Man {
 pub fn completions(options: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut Arguments::command(), "hookkeeper", &mut script);
-    Ok(Outcome::said(String::from_utf8(script)?))
+    Ok(Outcome::printed(String::from_utf8(script)?))
 }
 
 pub fn man(options: &Man) -> anyhow::Result<Outcome> {
@@ -35,5 +35,5 @@ pub fn man(options: &Man) -> anyhow::Result<Outcome> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    Ok(Outcome::said(String::from_utf8(page)?))
+    Ok(Outcome::printed(String::from_utf8(page)?))
 }

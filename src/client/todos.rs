@@ -96,7 +96,7 @@ impl Search {
             let Some(call) = block.word("tool_use_id") else { continue };
             if block.flag("is_error") {
                 self.refused.insert(call);
-            } else if let Some(number) = number.clone().or_else(|| said(&block)) {
+            } else if let Some(number) = number.clone().or_else(|| result_text(&block)) {
                 self.numbers.insert(call, number);
             }
         }
@@ -189,7 +189,7 @@ fn todo(fields: &Object, content: &str) -> Option<Todo> {
 }
 
 /// `Task #7 created successfully`: 7.
-fn said(block: &Object) -> Option<String> {
+fn result_text(block: &Object) -> Option<String> {
     let text = block.word("content")?;
     let rest = text.strip_prefix("Task #")?;
     let number = rest.split(' ').next()?;

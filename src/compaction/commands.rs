@@ -68,7 +68,7 @@ enum What {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let Some(view) = project.view()? else {
         if let What::List { json } = options.what {
-            return Ok(Outcome::said(if json { "[]" } else { NONE }));
+            return Ok(Outcome::printed(if json { "[]" } else { NONE }));
         }
         bail!("there is no backup yet: {} has no state", project.root()?.display());
     };
@@ -84,7 +84,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 let value = json!({"from": from, "to": to, "diff": text});
                 return said_json(&value);
             }
-            Ok(Outcome::said(if text.is_empty() { "no difference".into() } else { text }))
+            Ok(Outcome::printed(if text.is_empty() { "no difference".into() } else { text }))
         }
         What::Restore { backup, dry_run } => restore(project, &view, backup, *dry_run),
     }
@@ -147,7 +147,7 @@ fn list(view: &View, as_json: bool) -> anyhow::Result<Outcome> {
             row![n + 1, backup.timestamp, backup.session_id, tokens, backup.reason, file]
         })
         .collect();
-    Ok(Outcome::said(match rows.is_empty() {
+    Ok(Outcome::printed(match rows.is_empty() {
         true => NONE.into(),
         false => table::align(&rows),
     }))
@@ -171,7 +171,7 @@ fn show(view: &View, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
     for (name, text) in parts(&backup.preserved) {
         out.push_str(&format!("\n{name}\n{text}"));
     }
-    Ok(Outcome::said(out))
+    Ok(Outcome::printed(out))
 }
 
 fn is_whole(backup: &Backup) -> bool {
@@ -254,7 +254,7 @@ fn restore(project: &Project, view: &View, named: &str, dry: bool) -> anyhow::Re
         let mut now = side(view, "now")?.1;
         (now.active_agents, now.session) = (Value::Null, Value::Null);
         let text = compare(("now", &now), (&file, &preserved), project.process.terminal().colour);
-        return Ok(Outcome::said(if text.is_empty() {
+        return Ok(Outcome::printed(if text.is_empty() {
             "nothing would change".into()
         } else {
             text
@@ -278,7 +278,7 @@ fn restore(project: &Project, view: &View, named: &str, dry: bool) -> anyhow::Re
         }
         let written = store.written();
         let wrote = written.iter().map(|name| format!(".claude/state/{name}"));
-        Ok(Outcome::said(format!(
+        Ok(Outcome::printed(format!(
             "Restored {} from {file}. What was there is in {}",
             wrote.collect::<Vec<_>>().join(" and "),
             project.shown(&aside)

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use crate::git::command::{Git, explain_start_error};
 
 /// That of a directory.
-pub fn of(dir: &Path) -> anyhow::Result<Git> {
+pub fn open_git(dir: &Path) -> anyhow::Result<Git> {
     let git = Git::in_dir(dir);
     let answer = git.answer(&["rev-parse", "--is-inside-work-tree"]);
     let answer = answer.map_err(|error| anyhow::Error::msg(explain_start_error(&error)))?;
@@ -20,10 +20,10 @@ pub fn of(dir: &Path) -> anyhow::Result<Git> {
 /// That of the working directory, if that is in a linked worktree of the project's repository; else
 /// that of the project.
 pub fn around(root: &Path, cwd: Option<&Path>) -> anyhow::Result<Git> {
-    let own = of(root)?;
+    let own = open_git(root)?;
     let common =
         |git: &Git| git.answer(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-    let Some(here) = cwd.and_then(|cwd| of(cwd).ok()) else { return Ok(own) };
+    let Some(here) = cwd.and_then(|cwd| open_git(cwd).ok()) else { return Ok(own) };
     match common(&here)? {
         answer @ Some(_) if common(&own)? == answer => Ok(here),
         _ => Ok(own),

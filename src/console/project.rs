@@ -17,7 +17,7 @@ use crate::turn::root;
 
 /// A document or a list, as JSON that people can read too.
 pub fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
-    Ok(Outcome::said(serde_json::to_string_pretty(value)?))
+    Ok(Outcome::printed(serde_json::to_string_pretty(value)?))
 }
 
 /// What a command did, and where things stand after it.

@@ -42,7 +42,7 @@ pub enum Input {
 }
 
 impl Screen {
-    pub fn take() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         let signals = Signals::noted()?;
         signals.insist(give_back);
         give_back_on_panic();

@@ -20,7 +20,7 @@ const OURS: [&str; 3] = ["synthesis", "current", "metrics"];
 pub struct FileStem(String);
 
 impl FileStem {
-    pub fn of(id: &str) -> Self {
+    pub fn from_id(id: &str) -> Self {
         if is_plain(id) { Self(id.to_owned()) } else { Self(digest_name(id)) }
     }
 
@@ -44,7 +44,7 @@ impl FileStem {
 pub struct BranchKey(String);
 
 impl BranchKey {
-    pub fn of(branch: &str) -> Self {
+    pub fn from_branch(branch: &str) -> Self {
         let dashed = branch.replace('/', "-");
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '#' | '@' | '+');
         let good = !dashed.starts_with('.') && dashed.len() <= 100 && dashed.chars().all(plain);
@@ -54,7 +54,7 @@ impl BranchKey {
     /// The same with a digest, for when another branch has the name.
     pub fn beside(branch: &str, digits: usize) -> Self {
         let digest: String = sha256_hex(branch.as_bytes()).chars().take(digits).collect();
-        Self(format!("{}-{digest}", Self::of(branch).0))
+        Self(format!("{}-{digest}", Self::from_branch(branch).0))
     }
 
     /// A key that was made before.
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn plain_ids_stay_readable() {
         for id in ["a849e6a7ce0708706", "9f99b61b-a627-4cde-9856-7e07b84da7b2", "agent_1"] {
-            assert_eq!(FileStem::of(id).as_str(), id);
+            assert_eq!(FileStem::from_id(id).as_str(), id);
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
     fn everything_else_is_digested() {
         let long = "a".repeat(65);
         for id in ["", "..", "a/b", "A", "con", "lpt1", "synthesis", "-x", "a.b", "x-1", &long] {
-            assert!(FileStem::of(id).as_str().starts_with("x-"), "{id}");
+            assert!(FileStem::from_id(id).as_str().starts_with("x-"), "{id}");
         }
     }
 
@@ -191,10 +191,10 @@ mod tests {
             ids.insert(format!("{long}{n}"));
         }
         for id in ids.clone() {
-            ids.insert(FileStem::of(&id).as_str().to_owned());
+            ids.insert(FileStem::from_id(&id).as_str().to_owned());
         }
         let names: BTreeSet<String> =
-            ids.iter().map(|id| FileStem::of(id).as_str().to_lowercase()).collect();
+            ids.iter().map(|id| FileStem::from_id(id).as_str().to_lowercase()).collect();
         assert!(ids.len() > 10_000);
         assert_eq!(names.len(), ids.len());
         assert!(names.iter().all(|name| !name.contains(['/', '.', '\0']) && name.len() <= 64));

@@ -19,7 +19,7 @@ impl Outcome {
     }
 
     /// What a command prints when it could do its work.
-    pub fn said(text: impl Into<String>) -> Self {
+    pub fn printed(text: impl Into<String>) -> Self {
         Self { stdout: Some(text.into()), stderr: None, code: 0 }
     }
 

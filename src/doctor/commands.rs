@@ -24,7 +24,7 @@ pub struct Arguments {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let root = project.root()?;
     if options.timings {
-        return Ok(Outcome::said(timings::print::render(project.process, &root, options.json)));
+        return Ok(Outcome::printed(timings::print::render(project.process, &root, options.json)));
     }
     let examine = || examine(&gather_facts(project.process, &root));
     let mut checked = examine();

@@ -146,7 +146,7 @@ fn lock_file(state: &Dir) -> LockFile {
     if !plain {
         return bad("it is not a plain file");
     }
-    match lock::take(file) {
+    match lock::acquire(file) {
         Ok(Taken::Yes(_)) => LockFile::Free,
         Ok(Taken::Busy) => LockFile::Held,
         Err(error) => bad(&error.to_string()),

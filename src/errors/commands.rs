@@ -47,7 +47,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let now = project.process.now();
     let rows: Vec<_> = shown.map(|record| line(record, now)).collect();
     let summary = &errors.summary;
-    Ok(Outcome::said(format!(
+    Ok(Outcome::printed(format!(
         "{}{} in all, {} pending, {} recovered, {} escalated",
         table::align(&rows),
         summary.total,
@@ -94,5 +94,5 @@ fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
         store.commit(&plan.changes, state)?;
         Ok(record)
     })?;
-    Ok(Outcome::said(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))
+    Ok(Outcome::printed(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))
 }

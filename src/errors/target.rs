@@ -10,7 +10,7 @@ const LONGEST: usize = 120;
 const LONGEST_CONTEXT: usize = 300;
 
 /// `tool target`: the URL's host and path, the file, or the command's first words.
-pub fn of(tool: &str, input: &Object, root: &str, redact: &Redactor) -> String {
+pub fn describe_target(tool: &str, input: &Object, root: &str, redact: &Redactor) -> String {
     let aim = ["url", "file_path", "notebook_path", "command", "path", "query", "subagent_type"]
         .into_iter()
         .find_map(|key| input.word(key).map(|value| (key, redact.text(&value))));
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn target(tool: &str, input: &str) -> String {
-        of(tool, &Object::parse(input.as_bytes()).unwrap(), "/p", &Redactor::default())
+        describe_target(tool, &Object::parse(input.as_bytes()).unwrap(), "/p", &Redactor::default())
     }
 
     #[test]

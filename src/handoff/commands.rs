@@ -94,7 +94,7 @@ pub fn run(
         let value = json!({"file": file, "type": kind.name(), "branch": name, "status": status, "count": count});
         return said_json(&value);
     }
-    Ok(Outcome::said(format!("{file}\nHand-off {count} of branch {name}, {status}.")))
+    Ok(Outcome::printed(format!("{file}\nHand-off {count} of branch {name}, {status}.")))
 }
 
 fn words(project: &Project, options: &Arguments) -> anyhow::Result<Words> {

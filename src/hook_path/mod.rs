@@ -143,7 +143,7 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
         notices.add(key, text, context.spelled());
     }
     if can_show {
-        for text in notices.take() {
+        for text in notices.take_waiting() {
             plan.reply.tell_user(&text);
         }
     }
@@ -203,7 +203,7 @@ fn write_log(
     };
     log::add(state, &line, locked);
     if let Some(lines) = lines {
-        log::add_debug(state, &lines.take(), locked);
+        log::add_debug(state, &lines.drain(), locked);
     }
 }
 

@@ -103,8 +103,12 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
     if live.open_targets.is_empty() {
         return None;
     }
-    let target =
-        target::of(&event.tool_name(), &event.tool_input(), &context.root, &context.redact);
+    let target = target::describe_target(
+        &event.tool_name(),
+        &event.tool_input(),
+        &context.root,
+        &context.redact,
+    );
     live.open_targets.contains(&target).then_some(target)
 }
 

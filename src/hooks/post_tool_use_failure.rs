@@ -108,7 +108,7 @@ fn failure(event: &Event, context: &Context) -> Failure {
     let class = class(event);
     Failure {
         class,
-        target: target::of(&tool, &input, &context.root, &context.redact),
+        target: target::describe_target(&tool, &input, &context.root, &context.redact),
         tool,
         message: clip_block(&context.redact.text(&message), LONGEST_MESSAGE),
         context: target::context(&input, &context.root, &context.redact),

@@ -32,7 +32,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let mut live = record::open_session(event, state, context);
     live.last_seen = context.spelled();
-    let stands = Standing::of(event, state, context);
+    let stands = Standing::read(event, state, context);
     let branch = branch_state(&live, &stands, state, context);
     let backup = backup(event, &live, &stands, branch.as_ref(), state, context);
     let mut plan = Plan::because("the same as the last backup");
@@ -72,7 +72,7 @@ struct Standing {
 }
 
 impl Standing {
-    fn of(event: &Event, state: &State, context: &Context) -> Self {
+    fn read(event: &Event, state: &State, context: &Context) -> Self {
         let here = checkout::current(state, context);
         let transcript = event.text("transcript_path");
         let read = |path: String| context.facts.in_context(Path::new(&path), here.is_some());

@@ -57,7 +57,7 @@ impl<'a> Closing<'a> {
             record::count_errors(&mut live, errors);
         }
         if live.worked {
-            let work = self.state.get::<Queue>().map(|queue| queue.of(&live.session_id));
+            let work = self.state.get::<Queue>().map(|queue| queue.work_of(&live.session_id));
             let cost = self.cost(&live);
             let entry = Entry::new(&live, ended, cost, work.unwrap_or_default(), end);
             let before = || self.state.get::<Metrics>().cloned().unwrap_or_default();
@@ -122,7 +122,7 @@ pub fn end_agents(
             }
             None if subagent_stop::take_back(live, &agent) => {}
             None => {
-                let result = AgentResult::of(agent, LOST, end);
+                let result = AgentResult::from_agent(agent, LOST, end);
                 witness.end(&result, None);
                 subagent_stop::count(live, &result);
                 lost.push(result);

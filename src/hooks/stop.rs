@@ -78,7 +78,7 @@ fn end_missing(
                 let otherwise = if agent.status == ANSWERED { SUCCESS } else { LOST };
                 let status =
                     subagent_stop::how_it_ended(&work, side_file.as_ref()).unwrap_or(otherwise);
-                AgentResult::of(agent, status, context.now)
+                AgentResult::from_agent(agent, status, context.now)
             }
         };
         ended.push(result);

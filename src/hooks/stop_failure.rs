@@ -64,7 +64,7 @@ fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Pl
     let mut agent = live.take_agent(id).unwrap_or_default();
     let side_file = subagent_stop::side_file_of(event, id, context);
     subagent_stop::identify(&mut agent, side_file.as_ref(), context);
-    let result = AgentResult::of(agent, FAILED, context.now);
+    let result = AgentResult::from_agent(agent, FAILED, context.now);
     let message = event.text("last_assistant_message").map(|text| context.redact.text(&text));
     let mut witness = Witness::new(state, context);
     witness.end(&result, message.as_deref());

@@ -161,7 +161,7 @@ fn result(event: &Event, id: &str, live: &mut Live, context: &Context) -> AgentR
     let otherwise = if message.is_some() { SUCCESS } else { INTERRUPTED };
     let status = how_it_ended(&work, side_file.as_ref()).unwrap_or(otherwise);
     let found = findings::read(&message.unwrap_or_default(), &context.redact);
-    let mut result = AgentResult::of(agent, status, context.now);
+    let mut result = AgentResult::from_agent(agent, status, context.now);
     result.files_analyzed = found.files;
     for file in work.files.iter().rev() {
         let file = context.relative(file);

@@ -18,7 +18,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut live = record::open_session(event, state, context);
     live.add_command(&name, event.prompt_id(), true);
     let args = event.text("command_args").unwrap_or_default();
-    live.workflow = Some(Workflow::of(&name, &args, &context.redact));
+    live.workflow = Some(Workflow::started(&name, &args, &context.redact));
     record::mark_seen(&mut live, context);
     let mut plan = Plan::because(format!("/{name}"));
     record::put_with_copies(&mut plan, &live, state);

@@ -35,7 +35,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         if let Some(command) = slash_command(&prompt) {
             live.add_command(command, event.prompt_id(), false);
             let args = prompt.get(command.len() + 1..).unwrap_or_default();
-            live.workflow = Some(Workflow::of(command, args, &context.redact));
+            live.workflow = Some(Workflow::started(command, args, &context.redact));
             plan.outcome = format!("a prompt: /{command}");
         } else if let Some(workflow) = &mut live.workflow {
             workflow.phase = Some(IDLE.into());

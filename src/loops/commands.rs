@@ -76,7 +76,7 @@ impl LoopCommand<'_> {
             if let Some(the_loop) = &the_loop {
                 self.write(the_loop, before.as_ref(), store, state)?;
             }
-            Ok(Outcome::said(said))
+            Ok(Outcome::printed(said))
         })
     }
 

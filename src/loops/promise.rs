@@ -7,11 +7,11 @@ pub fn is_made(message: &str, promise: &str) -> bool {
     if wanted.is_empty() {
         return false;
     }
-    said(message, "promise").contains(&wanted)
+    tagged_texts(message, "promise").contains(&wanted)
 }
 
 /// What a message says between these tags, outside code spans and fences, blanks collapsed.
-pub fn said(message: &str, tag: &str) -> Vec<String> {
+pub fn tagged_texts(message: &str, tag: &str) -> Vec<String> {
     let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
     let mut found = Vec::new();
     if !message.contains(&open) {

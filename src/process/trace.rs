@@ -16,7 +16,7 @@ use crate::process::Process;
 pub struct Lines(Arc<Mutex<String>>);
 
 impl Lines {
-    pub fn take(&self) -> String {
+    pub fn drain(&self) -> String {
         self.0.lock().map(|mut lines| std::mem::take(&mut *lines)).unwrap_or_default()
     }
 }

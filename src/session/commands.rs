@@ -42,7 +42,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let now = project.process.now();
     let mut rows: Vec<_> = lives.iter().map(|session| live(session, now)).collect();
     rows.extend(ended.iter().map(entry));
-    Ok(Outcome::said(match rows.is_empty() {
+    Ok(Outcome::printed(match rows.is_empty() {
         true => "No session is known yet.".into(),
         false => table::align(&rows),
     }))

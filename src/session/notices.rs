@@ -49,7 +49,7 @@ impl Notices {
     }
 
     /// Takes what waits, to show it.
-    pub fn take(&mut self) -> Vec<String> {
+    pub fn take_waiting(&mut self) -> Vec<String> {
         let waiting = std::mem::take(&mut self.waiting);
         self.said.extend(waiting.iter().map(|notice| notice.key.clone()));
         keep_newest(&mut self.said, SAID);

@@ -24,7 +24,7 @@ pub struct Workflow {
 }
 
 impl Workflow {
-    pub fn of(command: &str, args: &str, redact: &Redactor) -> Self {
+    pub fn started(command: &str, args: &str, redact: &Redactor) -> Self {
         Self {
             phase: Some(EXECUTING.into()),
             active: Some(command.to_owned()),

@@ -142,7 +142,7 @@ impl Doc {
 
     /// For documents that are named by an id from a payload.
     pub fn by_id(row: &'static Row, id: &str) -> Self {
-        Self::new(row, FileStem::of(id).as_str())
+        Self::new(row, FileStem::from_id(id).as_str())
     }
 
     /// Below `.claude`: `state/agents/active.json`.

@@ -43,7 +43,7 @@ impl Store {
     /// Moves a session's results to `results-archive/{session}`. If it was alone, the whole folder
     /// is renamed, whatever is in it; else its own files move one by one.
     pub fn archive_results(&self, session_id: &str, alone: bool) -> Result<()> {
-        let name = FileStem::of(session_id);
+        let name = FileStem::from_id(session_id);
         let parked = self.folders.find(PARKED)?;
         let Some(results) = self.folders.find(RESULTS)? else { return Ok(()) };
         if results.is_empty()? {
@@ -89,7 +89,7 @@ impl Store {
     /// The way back: what a session left when it was closed is its own again. Its synthesis is
     /// parked, because another session's may be in its place.
     pub fn restore_results(&self, session_id: &str) -> Result<()> {
-        let name = FileStem::of(session_id);
+        let name = FileStem::from_id(session_id);
         let Some(archive) = self.folders.find(RESULTS_ARCHIVE)? else { return Ok(()) };
         let Some(from) = archive.sub(name.as_str())? else { return Ok(()) };
         let results = self.folders.make(RESULTS)?;

@@ -124,7 +124,7 @@ fn wait_for_lock(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {
             Some(file) => file,
             None => home::make_lock(dir, name)?,
         };
-        match lock::take(file) {
+        match lock::acquire(file) {
             Ok(Taken::Yes(lock)) => return Ok(lock),
             Ok(Taken::Busy) => {}
             Err(error) => return Err(Error::io("lock", &dir.path_of(name), error)),

@@ -31,7 +31,7 @@ pub enum Taken {
 /// Takes the lock, or gives up after a second. The first try costs one system call. Only if the
 /// lock is held does a second thread wait in the kernel, which wakes it the moment the lock is
 /// free; asking again and again would be slower and unfair.
-pub fn take(file: File) -> io::Result<Taken> {
+pub fn acquire(file: File) -> io::Result<Taken> {
     match fs2::FileExt::try_lock_exclusive(&file) {
         Ok(()) => return Ok(Taken::Yes(Lock { file })),
         Err(error) if is_held(&error) => {}

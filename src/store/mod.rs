@@ -77,7 +77,7 @@ impl Store {
     pub fn open(root: &Path, home: Option<&Path>, now: Time) -> Result<Opened> {
         let (claude, state) = home::open(root, home)?;
         let file = home::lock_file(&state)?;
-        let lock = match lock::take(file) {
+        let lock = match lock::acquire(file) {
             Ok(Taken::Yes(lock)) => lock,
             Ok(Taken::Busy) => return Ok(Opened::Busy(state, home::settings(&claude).0)),
             Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),

@@ -40,7 +40,7 @@ pub fn above(process: &Process, start: &Path) -> Option<PathBuf> {
 
 /// The ancestor of `start`, or the main checkout of its worktree, whose books have this session.
 pub fn of_session(start: &Path, session_id: &str) -> Option<PathBuf> {
-    let record = crate::core::id::FileStem::of(session_id).json();
+    let record = crate::core::id::FileStem::from_id(session_id).json();
     let knows = |dir: &&Path| dir.join(".claude/state/session/live").join(&record).is_file();
     let main = crate::git::refs::main_checkout(start);
     start.ancestors().chain(main.as_deref()).find(knows).map(Path::to_owned)

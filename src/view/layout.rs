@@ -18,7 +18,7 @@ const ROOMY: u16 = 36;
 /// What is in the left column: sessions, agents, what hooks do, and what happened before.
 const LEFT: [&str; 5] = ["Notes", "Sessions", "Agents", "Hooks", "Earlier"];
 
-pub fn of(area: Rect, panels: &[Panel]) -> Vec<Slot> {
+pub fn arrange(area: Rect, panels: &[Panel]) -> Vec<Slot> {
     if area.width < WIDE {
         return column(area, panels, |_| true);
     }

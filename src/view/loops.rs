@@ -10,7 +10,7 @@ use crate::loops::queue::document::Queue;
 use crate::view::books::Books;
 use crate::view::panels::{Panel, severity};
 
-pub fn of(books: &Books) -> impl Iterator<Item = Panel> {
+pub fn loop_panels(books: &Books) -> impl Iterator<Item = Panel> {
     let panels =
         [work(books), autonomous(books), branch_loops(books), tasks(books), executions(books)];
     panels.into_iter().flatten()

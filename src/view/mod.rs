@@ -41,12 +41,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let (root, home) = (project.root()?, project.process.home());
     let seen = Seen::through(project.view()?);
     if options.json {
-        return Ok(Outcome::said(serde_json::to_string_pretty(&seen.json(&root))?));
+        return Ok(Outcome::printed(serde_json::to_string_pretty(&seen.json(&root))?));
     }
     let terminal = project.process.terminal();
     let look = Look { width: text::width(terminal), colour: terminal.colour };
     let place = text::place(&root, home.as_deref());
-    Ok(Outcome::said(text::of(&seen, &place, project.process.now(), look)))
+    Ok(Outcome::printed(text::render(&seen, &place, project.process.now(), look)))
 }
 
 const LEAST: f64 = 0.1;

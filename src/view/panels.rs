@@ -28,14 +28,14 @@ pub struct Panel {
 }
 
 /// All panels, in the order in which they are read.
-pub fn of(books: &Books, now: Time) -> Vec<Panel> {
+pub fn all_panels(books: &Books, now: Time) -> Vec<Panel> {
     let mut panels = Vec::new();
     panels.extend(notes(books));
     panels.push(sessions(books, now));
     panels.push(agents(books, now));
     panels.push(errors(books, now));
     panels.extend(findings(books));
-    panels.extend(loops::of(books));
+    panels.extend(loops::loop_panels(books));
     panels.push(backups(books, now));
     panels.extend(earlier(books));
     panels

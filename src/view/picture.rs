@@ -47,19 +47,19 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
         head(buffer, area, scene);
     }
     let most = match scene.seen {
-        _ if scene.help => said(buffer, body, Style::new(), &HELP),
+        _ if scene.help => draw_message(buffer, body, Style::new(), &HELP),
         Seen::Books(books) => {
-            let mut all = panels::of(books, scene.now);
+            let mut all = panels::all_panels(books, scene.now);
             all.push(panels::hooks(scene.log, scene.now));
             panels(buffer, body, &all, scene)
         }
-        Seen::NoBooks => said(
+        Seen::NoBooks => draw_message(
             buffer,
             body,
             style(Tone::Strong, scene.colour),
             &["No state yet.", "It begins when Claude Code", "runs a hook here."],
         ),
-        Seen::Unreadable(why) => said(
+        Seen::Unreadable(why) => draw_message(
             buffer,
             body,
             style(Tone::Bad, scene.colour),
@@ -91,18 +91,18 @@ fn head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
 
 fn panels(buffer: &mut Buffer, area: Rect, all: &[Panel], scene: &Scene) -> usize {
     let mut most = 0;
-    for slot in layout::of(area, all) {
+    for slot in layout::arrange(area, all) {
         let Some(panel) = all.get(slot.panel) else { continue };
         let rows = usize::from(slot.area.height).saturating_sub(1);
         let hidden = panel.table.len().saturating_sub(rows);
         most = most.max(hidden);
-        one(buffer, &slot, panel, scene.scroll.min(hidden), scene.colour);
+        draw_panel(buffer, &slot, panel, scene.scroll.min(hidden), scene.colour);
     }
     most
 }
 
 /// `── Agents 2 running ───── 3-7 of 12 ─`, and the rows that fit.
-fn one(buffer: &mut Buffer, slot: &Slot, panel: &Panel, from: usize, colour: bool) {
+fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, from: usize, colour: bool) {
     let Rect { x, y, width, height } = slot.area;
     let (width, rows) = (usize::from(width), usize::from(height).saturating_sub(1));
     put(buffer, (x, y), width, style(Tone::Dim, colour), &"─".repeat(width));
@@ -135,7 +135,7 @@ fn one(buffer: &mut Buffer, slot: &Slot, panel: &Panel, from: usize, colour: boo
     }
 }
 
-fn said(buffer: &mut Buffer, area: Rect, style: Style, lines: &[&str]) -> usize {
+fn draw_message(buffer: &mut Buffer, area: Rect, style: Style, lines: &[&str]) -> usize {
     for (line, y) in lines.iter().zip(area.y..area.bottom()) {
         put(buffer, (area.x, y), usize::from(area.width), style, line);
     }

@@ -49,11 +49,11 @@ pub fn run(project: &Project, options: &Arguments) -> Outcome {
     let home = project.process.home();
     let view = asked.root.as_deref().and_then(|root| View::open(root, home.as_deref()).ok()?);
     if let Some(view) = view {
-        parts.extend(said(&view, asked.session.as_deref(), project.process.now()));
+        parts.extend(status_parts(&view, asked.session.as_deref(), project.process.now()));
     }
     let columns = project.process.env("COLUMNS").and_then(|columns| columns.parse().ok());
     let width = columns.filter(|columns| *columns > 0).unwrap_or(MOST).min(MOST);
-    Outcome::said(line(&parts, width, options.color))
+    Outcome::printed(line(&parts, width, options.color))
 }
 
 /// What the client's object says. All of it is optional.
@@ -97,7 +97,7 @@ impl Asked {
     }
 }
 
-fn said(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
+fn status_parts(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
     let state = &view.state();
     let records = Live::ROWS.first().map_or(0, |row| state.list(row).len());
     let own = session.and_then(|id| state.get_by::<Live>(id));

@@ -27,7 +27,7 @@ pub fn width(terminal: Terminal) -> usize {
     columns.map_or(WHOLE, usize::from)
 }
 
-pub fn of(seen: &Seen, place: &str, now: Time, look: Look) -> String {
+pub fn render(seen: &Seen, place: &str, now: Time, look: Look) -> String {
     let books = match seen {
         Seen::Books(books) => books,
         Seen::NoBooks => {
@@ -40,7 +40,7 @@ pub fn of(seen: &Seen, place: &str, now: Time, look: Look) -> String {
         }
     };
     let mut out = paint(Tone::Strong, place, look.colour) + "\n";
-    for panel in panels::of(books, now) {
+    for panel in panels::all_panels(books, now) {
         out.push('\n');
         out.push_str(&of_panel(&panel, look));
     }

@@ -45,7 +45,7 @@ pub fn run(project: &Project, interval: Duration, json: bool) -> anyhow::Result<
 impl Watched<'_> {
     fn draw(&self) -> io::Result<()> {
         let colour = self.project.process.terminal().colour;
-        let mut screen = Screen::take()?;
+        let mut screen = Screen::open()?;
         let (mut seen, mut log) = self.look();
         let mut looked = self.project.process.elapsed();
         let (mut scroll, mut most, mut help) = (0_usize, 0, false);
@@ -96,7 +96,7 @@ impl Watched<'_> {
                 true => seen.json(&self.root).to_string(),
                 false => {
                     let look = Look { width: text::width(terminal), colour: false };
-                    let text = text::of(&seen, &self.place, now, look);
+                    let text = text::render(&seen, &self.place, now, look);
                     format!("--- {}\n{text}", time::spell(now))
                 }
             };

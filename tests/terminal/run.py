@@ -145,11 +145,11 @@ def changes(shop):
         text = tmux.until(lambda text: "3 live" in text)
         check("a new session is seen", "3 live" in text, text)
         state.rename(away)
-        text = tmux.until(lambda text: "No books" in text)
-        check("books that are gone are said", "No books" in text, text)
+        text = tmux.until(lambda text: "No state" in text)
+        check("state that is gone is said", "No state" in text, text)
         state.write_text("no directory")
         text = tmux.until(lambda text: "cannot be read" in text)
-        check("books that cannot be opened are said", "cannot be read" in text, text)
+        check("state that cannot be opened is said", "cannot be read" in text, text)
         state.unlink()
         away.rename(state)
         errors = state / "state/errors/classified.json"
@@ -159,7 +159,7 @@ def changes(shop):
         check("a document that cannot be read is said", "classified.json cannot" in text, text)
         errors.write_text(kept)
         text = tmux.until(lambda text: "3 live" in text and "cannot" not in text)
-        check("books that are back are seen", "3 live" in text, text)
+        check("state that is back is seen", "3 live" in text, text)
 
 
 def plain(shop):

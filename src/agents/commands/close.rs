@@ -38,5 +38,5 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
     if as_json {
         return said_json(&entry);
     }
-    Ok(Outcome::said(format!("{}: closed, in the book of branch {folder} as failed.", entry.id)))
+    Ok(Outcome::printed(format!("{}: closed, in the book of branch {folder} as failed.", entry.id)))
 }

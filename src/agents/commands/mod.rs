@@ -69,7 +69,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return match (&options.what, &options.session) {
             (Some(What::Show { id: named }), _) => bail!("there is no agent `{named}`"),
             (None, Some(named)) => bail!("there is no session `{named}`"),
-            _ => Ok(Outcome::said(if options.json { "[]" } else { "There is no state here yet." })),
+            _ => Ok(Outcome::printed(if options.json {
+                "[]"
+            } else {
+                "There is no state here yet."
+            })),
         };
     };
     let now = project.process.now();
@@ -85,7 +89,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             }
             let rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
             let none = "No agent is running. Those of a session: hookkeeper agents --session ID";
-            Ok(Outcome::said(if rows.is_empty() { none.into() } else { table::align(&rows) }))
+            Ok(Outcome::printed(if rows.is_empty() { none.into() } else { table::align(&rows) }))
         }
     }
 }
@@ -146,7 +150,7 @@ fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Res
     let session_id = &crate::console::project::one_of(named, &known, "session", "")?;
     let agents: Vec<&Agent> =
         lives.iter().filter(|l| l.session_id == *session_id).flat_map(|l| &l.agents).collect();
-    let mut results = results(view, &[FileStem::of(session_id).as_str().to_owned()]);
+    let mut results = results(view, &[FileStem::from_id(session_id).as_str().to_owned()]);
     results.retain(|result| result.session_id == *session_id);
     if as_json {
         return said_json(
@@ -156,7 +160,7 @@ fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Res
     let mut rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
     rows.extend(results.iter().map(finished));
     let none = format!("{session_id}: no agents are known");
-    Ok(Outcome::said(if rows.is_empty() { none } else { table::align(&rows) }))
+    Ok(Outcome::printed(if rows.is_empty() { none } else { table::align(&rows) }))
 }
 
 fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
@@ -166,10 +170,10 @@ fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Ou
     let ids: Vec<String> = ids.chain(finished.iter().map(|r| r.agent_id.clone())).collect();
     let id = crate::console::project::one_of(named, &ids, "agent", "")?;
     if let Some(agent) = running.iter().find(|agent| agent.id == id) {
-        return if as_json { said_json(agent) } else { Ok(Outcome::said(at_work(agent, now))) };
+        return if as_json { said_json(agent) } else { Ok(Outcome::printed(at_work(agent, now))) };
     }
     let result = finished.iter().find(|result| result.agent_id == id).context("it is gone")?;
-    if as_json { said_json(result) } else { Ok(Outcome::said(in_full(result))) }
+    if as_json { said_json(result) } else { Ok(Outcome::printed(in_full(result))) }
 }
 
 fn at_work(agent: &Agent, now: Time) -> String {
@@ -263,7 +267,7 @@ fn nudge(
         return said_json(&agent);
     }
     let cut = message.is_some_and(|message| message.chars().count() > LONGEST_NUDGE);
-    Ok(Outcome::said(format!(
+    Ok(Outcome::printed(format!(
         "{}: nudged ({}). It reads the note after its next tool call{}.",
         agent.id,
         plural(agent.nudge_count as usize, "time"),

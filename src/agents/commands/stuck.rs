@@ -31,7 +31,7 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
         return said_json(&stuck.iter().map(as_value).collect::<Vec<_>>());
     }
     if stuck.is_empty() {
-        return Ok(Outcome::said(format!(
+        return Ok(Outcome::printed(format!(
             "No agent is stuck: none has run and been silent for {}.",
             plural(settings.stuck_after_minutes as usize, "minute")
         )));
@@ -44,7 +44,7 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
     if stuck.iter().any(|(one, _)| matches!(one, Stuck::Left { .. })) {
         text.push_str("\nWhat another tool has left behind no session knows: hookkeeper agents close ID strikes it off.");
     }
-    Ok(Outcome::said(text))
+    Ok(Outcome::printed(text))
 }
 
 /// All that are stuck, with the seconds of their silence.

@@ -9,7 +9,7 @@ fn agent(id: &str, started: &str) -> Agent {
 }
 
 fn ended(id: &str, status: &str, at: &str) -> AgentResult {
-    AgentResult::of(agent(id, "2026-01-29T10:00:00Z"), status, time::parse(at).unwrap())
+    AgentResult::from_agent(agent(id, "2026-01-29T10:00:00Z"), status, time::parse(at).unwrap())
 }
 
 fn counts(book: &AgentBook) -> [u64; 4] {

@@ -31,7 +31,7 @@ pub fn run(
     if as_json {
         return said_json(&as_value(&branch));
     }
-    Ok(Outcome::said(page(&branch, project.process.now())))
+    Ok(Outcome::printed(page(&branch, project.process.now())))
 }
 
 /// The branch's plan as far as it is previewed.
@@ -49,7 +49,7 @@ pub fn plan(project: &Project, named: Option<&str>, as_json: bool) -> anyhow::Re
         );
     };
     let lines: Vec<String> = preview.unwrap_or_default().lines().map(visible).collect();
-    Ok(Outcome::said(format!("{file}\n\n{}", lines.join("\n"))))
+    Ok(Outcome::printed(format!("{file}\n\n{}", lines.join("\n"))))
 }
 
 fn as_value(branch: &Branch) -> serde_json::Value {

@@ -50,7 +50,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let root = project.root()?;
     let redact = project.redactor()?;
     let Some(view) = project.view()? else {
-        let key = BranchKey::of(name);
+        let key = BranchKey::from_branch(name);
         let plan = plan_file::find(&root, key.as_str(), &redact);
         let standing = Standing { branch: name.to_owned(), plan, ..Standing::default() };
         let (stats, silent, handoffs) = Default::default();

@@ -63,14 +63,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let signals = Signals::noted()?;
     let lines = Lines::default();
     let mut failed = 0;
-    let mut before = Tree::of(books, home);
+    let mut before = Tree::read(books, home);
     let colour = project.process.terminal().colour;
     for (n, input) in inputs.iter().enumerate() {
         if signals.say_end() {
             anyhow::bail!("interrupted after {} of {}", n, plural(inputs.len(), "payload"));
         }
         let ended = player.play(input)?;
-        let after = Tree::of(books, home);
+        let after = Tree::read(books, home);
         failed += usize::from(ended.code != Some(0));
         let changes = before.changes(&after);
         let text = match options.json {

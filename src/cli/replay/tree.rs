@@ -24,7 +24,7 @@ pub struct Change {
 
 impl Tree {
     /// What cannot be read is not there.
-    pub fn of(root: &Path, home: Option<&Path>) -> Self {
+    pub fn read(root: &Path, home: Option<&Path>) -> Self {
         let mut files = BTreeMap::new();
         if let Ok(Some(claude)) = home::existing_claude_dir(root, home) {
             for name in OURS {

@@ -42,7 +42,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         });
     }
     lines.push("Start Claude Code in the project, then look: hookkeeper status".into());
-    Ok(Outcome::said(lines.join("\n")))
+    Ok(Outcome::printed(lines.join("\n")))
 }
 
 /// Wires a scope's file and says what was done. All that can be wrong with the file is found out
@@ -104,12 +104,12 @@ pub fn preview(
     let text = decode(bytes.as_deref(), &shown)?;
     let after = edit(&text, &program).with_context(|| shown.clone())?;
     if bytes.is_some() && after.as_ref() == Some(&text) {
-        return Ok(Outcome::said(format!("{shown}: nothing would change")));
+        return Ok(Outcome::printed(format!("{shown}: nothing would change")));
     }
     let from = if bytes.is_some() { shown.as_str() } else { "/dev/null" };
     let to = if after.is_some() { shown.as_str() } else { "/dev/null" };
     let colour = project.process.terminal().colour;
-    Ok(Outcome::said(diff::unified(&text, &after.unwrap_or_default(), from, to, colour)))
+    Ok(Outcome::printed(diff::unified(&text, &after.unwrap_or_default(), from, to, colour)))
 }
 
 pub fn open_settings(project: &Project, scope: Scope) -> anyhow::Result<SettingsFile> {

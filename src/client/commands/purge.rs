@@ -14,7 +14,7 @@ use crate::store::lock::{self, Taken};
 pub fn purge_project(root: &Path, home: Option<&Path>) -> Result<()> {
     let Some(claude) = existing_claude_dir(root, home)? else { return Ok(()) };
     if let Some(state) = claude.sub("state")? {
-        let lock = lock::take(lock_file(&state)?);
+        let lock = lock::acquire(lock_file(&state)?);
         if !matches!(lock, Ok(Taken::Yes(_))) {
             return Err(Error::Busy);
         }

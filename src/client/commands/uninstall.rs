@@ -65,7 +65,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             ));
         }
     }
-    Ok(Outcome::said(lines.join("\n")))
+    Ok(Outcome::printed(lines.join("\n")))
 }
 
 /// The entries are gone already; then the record of them goes too.

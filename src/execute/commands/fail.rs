@@ -81,5 +81,5 @@ pub fn run(
         }
         _ => folder.command(&format!("start {id}")) + " begins the next attempt.",
     };
-    Ok(Outcome::said(format!("{text} {then}")))
+    Ok(Outcome::printed(format!("{text} {then}")))
 }

@@ -77,7 +77,7 @@ pub fn run(
     if options.target.json {
         return said_json(&state);
     }
-    Ok(Outcome::said(describe(folder, &repository, &state, options.dry_run)?))
+    Ok(Outcome::printed(describe(folder, &repository, &state, options.dry_run)?))
 }
 
 /// A path that may not be there yet, without links and ways back.

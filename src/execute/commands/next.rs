@@ -37,7 +37,7 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
         lines.insert(0, format!("Layer {layer}, batch {}:", state.current_batch));
     }
     lines.extend(why);
-    Ok(Outcome::said(lines.join("\n")))
+    Ok(Outcome::printed(lines.join("\n")))
 }
 
 /// Why there is nothing to begin.

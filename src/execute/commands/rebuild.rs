@@ -46,5 +46,5 @@ pub fn run(
             &json!({"corrections": list, "metrics": state.metrics, "status": state.status}),
         );
     }
-    Ok(Outcome::said(corrections_text(corrections, state)))
+    Ok(Outcome::printed(corrections_text(corrections, state)))
 }

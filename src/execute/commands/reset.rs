@@ -59,7 +59,7 @@ pub fn run_task(folder: &TasksFolder, options: &TaskArguments) -> anyhow::Result
     if options.task.target.json {
         return said_json(folder.load()?.task(id)?);
     }
-    Ok(Outcome::said(format!(
+    Ok(Outcome::printed(format!(
         "{id} is pending again, with no attempt behind it.{}",
         describe_kept(&kept)
     )))
@@ -86,7 +86,7 @@ pub fn run(folder: &TasksFolder, options: &Arguments) -> anyhow::Result<Outcome>
     if options.target.json {
         return said_json(&serde_json::json!({"removed": ids, "kept": kept, "copy": copy}));
     }
-    Ok(Outcome::said(format!(
+    Ok(Outcome::printed(format!(
         "Took away {FILE} and {}; the old state is in {copy}.{}",
         plural(ids.len(), "branch").replace("branchs", "branches"),
         describe_kept(kept)

@@ -63,5 +63,5 @@ fn describe(
         Some(batch) => text.push_str(&format!("\n{batch}")),
         None => text.push_str(&format!("\nWould go on with: {}", state.batch.join(", "))),
     }
-    Ok(Outcome::said(text))
+    Ok(Outcome::printed(text))
 }

@@ -74,7 +74,7 @@ pub fn run(
         "Commit the work there, then {}.",
         folder.absolute_command(&format!("verify {id}"))
     ));
-    Ok(Outcome::said(text))
+    Ok(Outcome::printed(text))
 }
 
 /// A task that was never begun has no branch and no directory; somebody else's are not touched.

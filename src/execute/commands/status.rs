@@ -19,7 +19,7 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
     if json {
         return said_json(&state);
     }
-    Ok(Outcome::said(layer_tree(&state)))
+    Ok(Outcome::printed(layer_tree(&state)))
 }
 
 pub fn stop(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
@@ -34,7 +34,7 @@ pub fn stop(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
         return said_json(&state);
     }
     let running = state.tasks.values().filter(|task| task.status.is_running()).count();
-    Ok(Outcome::said(format!(
+    Ok(Outcome::printed(format!(
         "Stopped. No task is begun or merged until {}; {} may end what they do.",
         folder.command("resume"),
         plural(running, "running task")

@@ -144,5 +144,5 @@ pub fn run(
         text.push_str(&format!("\nSee to it yourself: {check}"));
     }
     text.push_str(&format!("\n{} takes it to {}.", folder.command("merge"), state.base()));
-    Ok(Outcome::said(text))
+    Ok(Outcome::printed(text))
 }

@@ -250,7 +250,7 @@ impl Queue {
     }
 
     /// What a session put in here, and how much it did: what it inherited counts where it was done.
-    pub fn of(&self, session_id: &str) -> Work {
+    pub fn work_of(&self, session_id: &str) -> Work {
         let own = |owner: Option<&String>| owner.is_some_and(|owner| owner == session_id);
         let (mut added, mut done) = (0, 0);
         for item in &self.items {

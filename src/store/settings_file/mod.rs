@@ -50,7 +50,7 @@ impl SettingsFile {
             }
             _ => home::open(paths.root, paths.home)?,
         };
-        let lock = match lock::take(home::lock_file(&state)?) {
+        let lock = match lock::acquire(home::lock_file(&state)?) {
             Ok(Taken::Yes(lock)) => lock,
             Ok(Taken::Busy) => return Err(Error::Busy),
             Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),

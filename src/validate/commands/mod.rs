@@ -23,7 +23,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     // Looked at first: a repair must not make the books that it does not find.
     let Some(view) = project.view()? else {
         let root = project.root()?;
-        return Ok(Outcome::said(match options.json {
+        return Ok(Outcome::printed(match options.json {
             true => as_json(&Report::default(), None).to_string(),
             false => format!("{}: no state yet, nothing to check.", root.display()),
         }));

@@ -21,9 +21,9 @@ pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
         let rows: Vec<Value> = documents::all().iter().map(|known| as_json(known.row)).collect();
         return crate::console::project::said_json(&rows);
     }
-    let Some(name) = &options.name else { return Ok(Outcome::said(list())) };
+    let Some(name) = &options.name else { return Ok(Outcome::printed(list())) };
     match schema::named(name) {
-        Some(row) => Ok(Outcome::said(schema::text(row.schema))),
+        Some(row) => Ok(Outcome::printed(schema::text(row.schema))),
         None => {
             let names: Vec<&str> = schema::all().iter().map(|row| row.schema).collect();
             anyhow::bail!("there is no document {name:?}; there are {}", names.join(", "))

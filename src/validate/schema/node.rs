@@ -42,12 +42,12 @@ impl Node {
         };
         let mut node = Self::default();
         for (keyword, value) in fields {
-            node.take(keyword, value).map_err(|why| format!("`{keyword}`: {why}"))?;
+            node.add_keyword(keyword, value).map_err(|why| format!("`{keyword}`: {why}"))?;
         }
         Ok(node)
     }
 
-    fn take(&mut self, keyword: &str, value: &Value) -> Result<(), String> {
+    fn add_keyword(&mut self, keyword: &str, value: &Value) -> Result<(), String> {
         match keyword {
             "$schema" | "$id" | "title" | "description" | "default" | "format" => {}
             "examples" => {

@@ -101,7 +101,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         Ok(command.started(&driven))
     })?;
     let stderr = hide(project).err().map(|why| format!("git sees its file: {why:#}"));
-    Ok(Outcome { stderr, ..Outcome::said(said) })
+    Ok(Outcome { stderr, ..Outcome::printed(said) })
 }
 
 /// Whole dollars stay whole in the file.
@@ -117,7 +117,7 @@ fn budget(usd: f64) -> anyhow::Result<Number> {
 /// The file is one person's: git does not have to see it. Without git there is nothing to hide from.
 fn hide(project: &Project) -> anyhow::Result<()> {
     let root = project.root()?;
-    let Ok(git) = checkout::of(&root) else { return Ok(()) };
+    let Ok(git) = checkout::open_git(&root) else { return Ok(()) };
     if let Some(path) = git.answer(&["rev-parse", "--git-path", "info/exclude"])? {
         exclude::add(&root.join(path), "**/.claude/autonomous-loop.json")?;
     }

@@ -45,7 +45,7 @@ pub fn json_state(project: &Project) -> anyhow::Result<Value> {
 
 pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     let Some(state) = read(project)? else {
-        return Ok(Outcome::said(
+        return Ok(Outcome::printed(
             "No autonomous loop. Start one: hookkeeper autonomous start FEATURE",
         ));
     };
@@ -76,7 +76,7 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     if let Some(last) = state.errors.last() {
         out.push(format!("last error ({}): {}", last.phase, clip(&last.message, 300)));
     }
-    Ok(Outcome::said(out.join("\n")))
+    Ok(Outcome::printed(out.join("\n")))
 }
 
 fn line(standing: &PhaseStanding) -> Vec<String> {
@@ -95,7 +95,7 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<PhaseS
     let cwd = project.process.cwd();
     let places: Vec<_> = [Some(root.clone()), cwd].into_iter().flatten().collect();
     let present = files::present(&places, state.documents());
-    let git = checkout::of(&root).ok();
+    let git = checkout::open_git(&root).ok();
     let seen = project.document::<Watched>()?.filter(|seen| seen.is_of(state));
     let excused = seen.map_or_else(|| receipts::excused(state), |seen| seen.excused);
     let standing = |phase: Phase| {

@@ -45,7 +45,7 @@ impl BranchLoops<'_> {
         let project = self.command.project;
         let branch = standing::name(project, self.named)?;
         let Some(view) = project.view()? else {
-            let located = Located { key: BranchKey::of(&branch), branch, driven: None };
+            let located = Located { key: BranchKey::from_branch(&branch), branch, driven: None };
             return Ok((work(&located, &State::new(&NoFiles)), located));
         };
         let state = view.state();

@@ -58,13 +58,13 @@ pub fn run(
 ) -> anyhow::Result<Outcome> {
     let (said, located) = step(command, what, named)?;
     if !as_json {
-        return Ok(Outcome::said(said));
+        return Ok(Outcome::printed(said));
     }
     let Located { branch, driven, .. } = located;
     let json_state = json!({"branch": branch, "loop": driven.map(|driven| driven.the_loop)});
     match what {
         Step::Status => said_json(&json_state),
-        _ => said_with(Outcome::said(said), json_state),
+        _ => said_with(Outcome::printed(said), json_state),
     }
 }
 

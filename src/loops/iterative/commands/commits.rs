@@ -10,7 +10,7 @@ use crate::loops::iterative::document::{COMMITS, Task};
 const LONGEST: usize = 200;
 
 /// `abc1234: subject` for each, the oldest first; `None` if git cannot tell. No lock is held.
-pub fn of(root: &Path, task: &Task, log: &Log) -> Option<Vec<String>> {
+pub fn collect_commits(root: &Path, task: &Task, log: &Log) -> Option<Vec<String>> {
     let git = Git::in_dir(root);
     let mut hashes = task.commits.iter().filter_map(|commit| commit.split(':').next());
     let last = hashes.rfind(is_hash);

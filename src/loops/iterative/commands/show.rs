@@ -62,7 +62,7 @@ pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
             plural(archived.len(), "archived task")
         ));
     }
-    Ok(Outcome::said(out))
+    Ok(Outcome::printed(out))
 }
 
 pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> {
@@ -76,7 +76,7 @@ pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> 
             "conflicts": book.conflicts, "trouble": trouble,
         }));
     }
-    Ok(Outcome::said(page(&book, trouble.as_deref(), at.command.now)))
+    Ok(Outcome::printed(page(&book, trouble.as_deref(), at.command.now)))
 }
 
 /// A task without the lock, and what is wrong with its log.

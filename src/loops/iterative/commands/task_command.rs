@@ -38,7 +38,7 @@ impl TaskCommand<'_> {
                 .unwrap_or_default(),
         };
         let log = Log::parse(text(Part::Progress)).unwrap_or_default();
-        Ok(commits::of(&self.root()?, &task, &log))
+        Ok(commits::collect_commits(&self.root()?, &task, &log))
     }
 
     /// Changes a task under the lock, and what its session knows of it.
@@ -104,7 +104,7 @@ impl TaskCommand<'_> {
         book: Option<&Book>,
     ) -> anyhow::Result<Outcome> {
         match (self.json, book) {
-            (false, _) => Ok(Outcome::said(said)),
+            (false, _) => Ok(Outcome::printed(said)),
             (true, None) => said_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
             (true, Some(book)) => {
                 let task = &book.state;

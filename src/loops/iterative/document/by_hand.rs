@@ -4,7 +4,7 @@ use crate::loops::iterative::document::Task;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, Log};
 use crate::loops::iterative::document::rebuild::untouched;
-use crate::loops::iterative::document::unit::said;
+use crate::loops::iterative::document::unit::spoken_reason;
 
 pub fn by_signals(task: &Task, log: &Log) -> Task {
     let mut state = untouched(task);
@@ -47,9 +47,9 @@ pub fn by_signals(task: &Task, log: &Log) -> Task {
 fn blocker(entry: &Entry, word: &str) -> String {
     let why = word.strip_prefix("BLOCKED").unwrap_or(word).trim_start_matches([':', ' ']);
     match (why, &entry.blockers) {
-        ("", Some(blockers)) => said(blockers),
+        ("", Some(blockers)) => spoken_reason(blockers),
         ("", None) => "no reason given".into(),
-        (why, _) => said(why),
+        (why, _) => spoken_reason(why),
     }
 }
 

@@ -120,7 +120,7 @@ fn add_missing(out: &mut Vec<String>, known: &[&str], task: &Task) {
     }
     for (id, unit) in missing(known, task) {
         out.push(String::new());
-        out.extend(one(id, unit, task).trim_end().lines().map(str::to_owned));
+        out.extend(render_unit(id, unit, task).trim_end().lines().map(str::to_owned));
     }
     out.push(String::new());
 }
@@ -167,11 +167,11 @@ fn checkbox(unit: &Unit) -> &'static str {
 }
 
 fn items(task: &Task) -> String {
-    let items = task.units().iter().map(|(id, unit)| format!("\n{}", one(id, unit, task)));
+    let items = task.units().iter().map(|(id, unit)| format!("\n{}", render_unit(id, unit, task)));
     items.collect()
 }
 
-fn one(id: &str, unit: &Unit, task: &Task) -> String {
+fn render_unit(id: &str, unit: &Unit, task: &Task) -> String {
     let mut out = format!("- {} **{id}**: {}\n", checkbox(unit), unit.title);
     let mut line = |key: &str, value: &str| {
         if !value.is_empty() {

@@ -7,7 +7,7 @@ use crate::loops::iterative::document::by_hand::by_signals;
 use crate::loops::iterative::document::lifecycle::{self, Status};
 use crate::loops::iterative::document::needs::{in_order, wrong};
 use crate::loops::iterative::document::progress::{Entry, Log, NONE, TASK};
-use crate::loops::iterative::document::unit::{is_id, said};
+use crate::loops::iterative::document::unit::{is_id, spoken_reason};
 use crate::loops::iterative::document::{Task, Unit, brief, planned};
 
 /// What there is to rebuild a state from.
@@ -140,7 +140,7 @@ pub fn apply(state: &mut Task, entry: &Entry) {
         unit.iterations_used = step.iteration.unwrap_or(unit.iterations_used);
         unit.skipped = step.skipped;
         unit.reason = match step.to {
-            Status::Blocked | Status::Timeout => entry.blockers.as_deref().map(said),
+            Status::Blocked | Status::Timeout => entry.blockers.as_deref().map(spoken_reason),
             _ => None,
         };
         let gaps = format!("{}_GAPS", entry.subject);

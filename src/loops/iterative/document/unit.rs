@@ -25,7 +25,7 @@ pub fn is_id(id: &str) -> bool {
 
 /// Why a unit has stopped, as somebody says it. What begins as our own words for waiting would be
 /// freed with the needs of the unit.
-pub fn said(why: &str) -> String {
+pub fn spoken_reason(why: &str) -> String {
     if why.starts_with(WAITING) { format!("Said: {why}") } else { why.to_owned() }
 }
 

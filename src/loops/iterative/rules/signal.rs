@@ -42,7 +42,10 @@ impl Said {
 
     /// All signals of a message.
     pub fn all(message: &str) -> Vec<Self> {
-        promise::said(message, "signal").iter().filter_map(|text| Self::parse(text)).collect()
+        promise::tagged_texts(message, "signal")
+            .iter()
+            .filter_map(|text| Self::parse(text))
+            .collect()
     }
 }
 

@@ -58,7 +58,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let gate = Gate { status: options.status.clone(), ..given(project, options)? };
     record(project, &options.name, gate)?;
-    let done = Outcome::said(format!("{}: {}", label(&options.name), options.status));
+    let done = Outcome::printed(format!("{}: {}", label(&options.name), options.status));
     match options.json {
         true => said_with(done, json!({"gates": read(project)?.gate_results})),
         false => Ok(done),

@@ -91,7 +91,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             change(project, |queue| {
                 queue.add(item);
                 let id = queue.items.last().map(|item| item.id.clone()).unwrap_or_default();
-                Ok(Outcome::said(id))
+                Ok(Outcome::printed(id))
             })
         }
         What::Start { id } => mark(project, id, "in_progress", None),
@@ -108,7 +108,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 .iter()
                 .map(|item| row![item.id, item.priority, item.status, clip(&item.title, 120)])
                 .collect();
-            Ok(Outcome::said(match rows.is_empty() {
+            Ok(Outcome::printed(match rows.is_empty() {
                 true => "No item is open.".into(),
                 false => table::align(&rows),
             }))
@@ -134,6 +134,6 @@ fn mark(
         item.status = status.into();
         item.completed_iteration = (status == "done").then_some(iteration);
         item.completed_session = by;
-        Ok(Outcome::said(format!("{id}: {}", status.replace('_', " "))))
+        Ok(Outcome::printed(format!("{id}: {}", status.replace('_', " "))))
     })
 }

@@ -145,8 +145,8 @@ fn json_state(queue: &Queue) -> Value {
 
 fn status(queue: &Queue) -> Outcome {
     if queue.status == "none" {
-        return Outcome::said("No loop. Start one: hookkeeper loop start TASK");
+        return Outcome::printed("No loop. Start one: hookkeeper loop start TASK");
     }
     let page = render::markdown(queue);
-    Outcome::said(format!("{}\n{page}", headline(&QueueLoop(queue.clone()))))
+    Outcome::printed(format!("{}\n{page}", headline(&QueueLoop(queue.clone()))))
 }
