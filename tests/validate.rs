@@ -148,7 +148,7 @@ fn schemas_are_listed_and_printed() {
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, result, \
         synthesis, errors, metrics, metrics-entry, work-queue, backup, autonomous-loop, autonomous-watch, branch-state, branch-agents, \
-        iterative, execute-state, executions, notices, cleared, settings, log, wiring, spool\n";
+        iterative, execute-state, executions, notices, notifications, cleared, settings, log, wiring, spool\n";
     assert_eq!(unknown.stderr, says);
 }
 
