@@ -310,8 +310,8 @@ fn wiring_in_forms_that_do_not_work() {
         ("error", "Stop is told to be `SessionEnd`", |hooks| {
             hooks["Stop"][0]["hooks"][0]["args"] = json!(["hook", "SessionEnd"]);
         }),
-        ("note", "Notification is no event of HookKeeper", |hooks| {
-            hooks["Notification"] = hooks["Stop"].clone();
+        ("note", "TeammateIdle is no event of HookKeeper", |hooks| {
+            hooks["TeammateIdle"] = hooks["Stop"].clone();
         }),
         ("error", "worktrees cannot be made", |hooks| {
             hooks["WorktreeCreate"] = hooks["Stop"].clone();

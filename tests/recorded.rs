@@ -208,3 +208,18 @@ fn stop_blocked_three_times() {
     finish(&scratch, "stop-blocked-three-times");
     assert_eq!(metrics(&scratch)[0]["ended"], "other");
 }
+
+/// These payloads were not recorded: they have the shape that the client documents.
+#[test]
+fn notification() {
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "notification", "");
+    let printed =
+        replies.iter().filter(|(name, reply)| name.contains("Notification") && reply != "");
+    assert_eq!(printed.count(), 0);
+    let book = scratch.doc("notifications.json");
+    let types = strings(&book["notifications"], "type");
+    assert_eq!(types, ["permission_prompt", "idle_prompt"]);
+    assert_eq!(book["type_counts"], json!({"idle_prompt": 1, "permission_prompt": 1}));
+    assert_eq!(scratch.names("session/live"), Vec::<String>::new());
+}

@@ -392,7 +392,12 @@ fn the_dry_run_shows_and_changes_nothing() {
     let (mut scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}");
     let run = scratch.run(&["install", "--dry-run"], b"");
     succeeds(&run);
-    assert!(run.stdout.starts_with("--- .claude/settings.json\n+++ .claude/settings.json\n@@ -1,3 +1,188 @@\n {\n-  \"model\": \"opus\"\n+  \"model\": \"opus\",\n"), "{}", run.stdout);
+    // Fourteen lines for each event, one for a matcher, and what is around them.
+    let lines = 14 * event_count() + 1 + 5;
+    let begin = format!(
+        "--- .claude/settings.json\n+++ .claude/settings.json\n@@ -1,3 +1,{lines} @@\n {{\n-  \"model\": \"opus\"\n+  \"model\": \"opus\",\n"
+    );
+    assert!(run.stdout.starts_with(&begin), "{}", run.stdout);
     assert!(!scratch.root().join(".claude/state").exists());
     scratch.env.insert("CLICOLOR_FORCE".into(), "1".into());
     assert!(

@@ -158,6 +158,37 @@ fn json_has_all_of_it() {
 }
 
 #[test]
+fn notifications_are_shown_newest_first_with_counts() {
+    let mut scratch = busy();
+    assert!(!scratch.run(&["status"], b"").stdout.contains("Notifications"));
+    let told = |scratch: &Scratch, session: &str, kind: &str, message: &str| {
+        let fields = json!({"notification_type": kind, "message": message});
+        event(scratch, session, "Notification", fields);
+    };
+    told(&scratch, SESSION, "permission_prompt", "May I use \u{1b}[31mBash?");
+    at(&mut scratch, 14);
+    told(&scratch, OTHER, "idle_prompt", "Waits for you");
+    at(&mut scratch, 15);
+    told(&scratch, SESSION, "idle_prompt", "Waits too");
+    let text = scratch.run(&["status"], b"").stdout;
+    let want = "
+Notifications: 3 in all (2 idle prompt, 1 permission prompt)
+  0s ago      9f99b61b  idle prompt        Waits too
+  1m 00s ago  64e8a570  idle prompt        Waits for you
+  2m 00s ago  9f99b61b  permission prompt  May I use [31mBash?
+
+";
+    assert!(text.contains(want), "{text}");
+    let value: Value =
+        serde_json::from_str(&scratch.run(&["status", "--json"], b"").stdout).unwrap();
+    assert_eq!(value["notifications"]["type_counts"]["idle_prompt"], 2);
+    assert_eq!(value["notifications"]["notifications"][1]["session_id"], OTHER);
+    fs::write(scratch.state().join("notifications.json"), "{").unwrap();
+    let text = scratch.run(&["status"], b"").stdout;
+    assert!(text.contains("notifications.json cannot be read now"), "{text}");
+}
+
+#[test]
 fn books_that_cannot_be_read_are_said() {
     let scratch = busy();
     fs::write(scratch.state().join("errors/classified.json"), "{").unwrap();

@@ -148,7 +148,7 @@ fn schemas_are_listed_and_printed() {
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, result, \
         synthesis, errors, metrics, metrics-entry, work-queue, backup, autonomous-loop, autonomous-watch, branch-state, branch-agents, \
-        iterative, execute-state, executions, notices, cleared, settings, log, wiring, spool\n";
+        iterative, execute-state, executions, notices, notifications, cleared, settings, log, wiring, spool\n";
     assert_eq!(unknown.stderr, says);
 }
 
@@ -157,8 +157,10 @@ fn every_file_is_listed_as_json() {
     let scratch = Scratch::new();
     let list = scratch.run(&["schema", "--json"], b"");
     let rows: Vec<Value> = serde_json::from_str(&list.stdout).unwrap();
-    let keys =
-        ["name", "path", "also_at", "schema", "about", "format", "durable", "writers", "version"];
+    let keys = [
+        "name", "path", "also_at", "schema", "title", "about", "format", "durable", "writers",
+        "version",
+    ];
     for row in &rows {
         assert!(row.as_object().unwrap().keys().map(String::as_str).eq(keys), "{row}");
     }

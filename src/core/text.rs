@@ -1,7 +1,4 @@
-//! One file per document on disk: its fields, limits and transitions. No file is touched here.
-//!
-//! Every document keeps the fields that it does not know (`extra`), and every list has a cap that
-//! stands beside the code that fills it.
+//! Small helpers for texts and lists in documents: clipping, plurals, caps.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -165,7 +165,7 @@ mod tests {
     fn hooks_have_their_lines() {
         let text = "{\"disableAllHooks\": true,\n \"enabledPlugins\": {\"hookkeeper@x\": true, \"hookkeeper@y\": false},\n\
              \"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"command\", \"command\": \"hookkeeper hook\",\n \"timeout\": 9000}]}],\n\
-             \"Notification\": 3, \"PostToolUse\": [{}, {\"hooks\": [7]}]}}";
+             \"WorktreeCreate\": 3, \"PostToolUse\": [{}, {\"hooks\": [7]}]}}";
         let SettingsContent::Parsed(parsed) = read(text.as_bytes()) else {
             panic!("it is well-formed")
         };

@@ -4,6 +4,7 @@
 pub mod branch_context;
 pub mod execution_task;
 pub mod findings_report;
+pub mod notification;
 pub mod post_compact;
 pub mod post_tool_use;
 pub mod post_tool_use_failure;
@@ -44,5 +45,6 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         Kind::PostCompact => post_compact::plan(event, state, context),
         Kind::Stop => stop::plan(event, state, context),
         Kind::StopFailure => stop_failure::plan(event, state, context),
+        Kind::Notification => notification::plan(event, state, context),
     }
 }

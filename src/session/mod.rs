@@ -6,5 +6,6 @@ pub mod lineage;
 pub mod live;
 pub mod metrics;
 pub mod notices;
+pub mod notifications;
 pub mod record;
 pub mod workflow;

@@ -24,6 +24,7 @@ use crate::session::current::CurrentFile;
 use crate::session::live::Live;
 use crate::session::metrics::{self, Metrics};
 use crate::session::notices::Notices;
+use crate::session::notifications::Notifications;
 use crate::state::{Bytes, Doc, Document, Row};
 use crate::store::{log, spool};
 
@@ -71,6 +72,7 @@ pub fn all() -> Vec<Declared> {
     add_file(&mut all, &execution::ROW, |_, bytes| execution::parse(bytes).map(drop));
     add::<Executions>(&mut all);
     add::<Notices>(&mut all);
+    add::<Notifications>(&mut all);
     add::<Cleared>(&mut all);
     add_file(&mut all, &SETTINGS, |_, bytes| Settings::read(bytes).1.map_or(Ok(()), Err));
     add_file(&mut all, &log::ROW, |_, _| Ok(()));

@@ -20,6 +20,7 @@ use crate::session::active::Active;
 use crate::session::current;
 use crate::session::live::Live;
 use crate::session::metrics::Metrics;
+use crate::session::notifications::Notifications;
 use crate::state::Doc;
 use crate::store::view::View;
 
@@ -48,6 +49,7 @@ pub struct Books {
     pub tasks: Vec<(String, Task)>,
     pub executions: Vec<Unfinished>,
     pub metrics: Metrics,
+    pub notifications: Notifications,
     pub backups: Vec<Kept>,
     pub spooled: usize,
     pub rejected: usize,
@@ -97,12 +99,14 @@ impl Books {
             errors: state.get::<Errors>().cloned().unwrap_or_default(),
             queue: state.get::<Queue>().cloned(),
             synthesis: state.get::<Synthesis>().cloned(),
-            unreadable: state.unreadable().iter().map(Doc::name).collect(),
-            autonomous: state.get::<Autonomous>().cloned(),
+            notifications: state.get::<Notifications>().cloned().unwrap_or_default(),
             branches: view.branches(),
             tasks: open_tasks(view),
             executions: unfinished(view),
             metrics: state.get::<Metrics>().cloned().unwrap_or_default(),
+            unreadable: state.unreadable().iter().map(Doc::name).collect(),
+            // After that: another tool may have a file by that name.
+            autonomous: state.get::<Autonomous>().cloned(),
             backups: kept_backups(&state),
             spooled: view.count("state/spool"),
             rejected: view.count("state/rejected"),
@@ -140,6 +144,7 @@ impl Books {
             "executions": self.executions,
             "synthesis": self.synthesis.as_ref().map(|synthesis| &synthesis.summary),
             "findings": self.synthesis.as_ref().map(|synthesis| &synthesis.findings),
+            "notifications": self.notifications,
             "earlier": self.metrics.newest(EARLIER),
             "backups": backups,
             "waiting": {"spool": self.spooled, "rejected": self.rejected, "quarantine": self.quarantined},

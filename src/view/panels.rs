@@ -7,12 +7,15 @@ use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::errors::document::{ESCALATED, PENDING, Record};
 use crate::session::live::Live;
+use crate::session::notifications::Notification;
 use crate::store::log::Past;
 use crate::view::books::{Books, EARLIER, is_due};
 use crate::view::loops;
 
 /// No text is longer than this, however wide the terminal.
 const TEXT: usize = 160;
+/// Types of notifications that are counted beside the title: the most frequent ones.
+const TYPES: usize = 4;
 
 pub struct Panel {
     pub title: &'static str,
@@ -36,6 +39,7 @@ pub fn all_panels(books: &Books, now: Time) -> Vec<Panel> {
     panels.push(errors(books, now));
     panels.extend(findings(books));
     panels.extend(loops::loop_panels(books));
+    panels.extend(notifications(books, now));
     panels.push(backups(books, now));
     panels.extend(earlier(books));
     panels
@@ -190,6 +194,29 @@ fn findings(books: &Books) -> Option<Panel> {
         spare: 5,
         brief: 8,
     })
+}
+
+/// What the client told the user, newest first.
+fn notifications(books: &Books, now: Time) -> Option<Panel> {
+    let row = |told: &Notification| {
+        vec![
+            Cell::new(Tone::Dim, &format!("{} ago", since(&told.at, now))),
+            Cell::new(Tone::Id, &short(&told.session_id, &[])),
+            Cell::new(Tone::Strong, &told.kind.replace('_', " ")),
+            Cell::new(Tone::Plain, &told.text),
+        ]
+    };
+    let rows = books.notifications.notifications.iter().rev().map(row).collect();
+    let counts = books.notifications.most_frequent();
+    let total = counts.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+    let counts = counts.iter().take(TYPES);
+    let counts: Vec<_> =
+        counts.map(|(kind, count)| format!("{count} {}", kind.replace('_', " "))).collect();
+    let says = format!("{total} in all ({})", counts.join(", "));
+    let table = Table::new(&[3, 2, 0, 1], rows);
+    let panel =
+        Panel { title: "Notifications", says, tone: Tone::Plain, table, spare: 6, brief: 5 };
+    (total > 0 || !panel.table.is_empty()).then_some(panel)
 }
 
 fn backups(books: &Books, now: Time) -> Panel {

@@ -33,7 +33,7 @@ WRONG_LOGIN = {"error": "authentication_failed", "last_assistant_message": "API 
 
 def rich_events():
     """Two live sessions, one that was cleared, agents that run and ended, errors, a queue item, a
-    backup, a notice that waits."""
+    backup, a notice that waits, a notification."""
     cleared = {"session_id": CLEARED_SESSION}
     other = {"session_id": OTHER_SESSION}
     return [
@@ -59,6 +59,7 @@ def rich_events():
         event("PreCompact"),
         event("PostCompact"),
         event("StopFailure", **WRONG_LOGIN),
+        event("Notification"),
     ]
 
 

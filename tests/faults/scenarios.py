@@ -83,6 +83,15 @@ def has_notice(project):
     return has_error("p-billing")(project) and said >= 2
 
 
+def has_notification(text, times):
+    def recorded(project):
+        book = project.read("notifications.json") or {}
+        noted = [entry["text"] for entry in book.get("notifications", [])]
+        return noted.count(text) == 1 and sum(book["type_counts"].values()) == times
+
+    return recorded
+
+
 def is_closed(session):
     def recorded(project):
         entries = (project.read("session/metrics.json") or {}).get("sessions", [])
@@ -189,6 +198,7 @@ SCENARIOS = [
     Scenario("Stop", event("Stop"), has_result(SECOND_AGENT, "lost")),
     Scenario("loop-goes-on", event("Stop", stop_hook_active=True), loop_went_on, running_loop),
     Scenario("StopFailure", event("StopFailure", **BILLING), has_notice),
+    Scenario("Notification", event("Notification", title=None, message="new words"), has_notification("new words", 2)),
     Scenario("stop-without-start", event("SubagentStop", agent_id=NEW_AGENT), has_result(NEW_AGENT, "success")),
     Scenario("start-again", event("SubagentStart", agent_id=AGENT), has_agent(AGENT)),
     Scenario("first-event", STARTED, has_agent(NEW_AGENT), empty=True),

@@ -22,6 +22,7 @@ READERS = {
     "session/metrics.json": event("SessionEnd"),
     "session/cleared.json": event("SessionStart", source="clear", session_id="after-clear"),
     "notices.json": event("UserPromptSubmit"),
+    "notifications.json": event("Notification", message="more"),
     "compaction/backup_20260129T100320000Z.json": event("PreCompact", custom_instructions="more"),
 }
 WITHOUT_READER = {

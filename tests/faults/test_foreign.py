@@ -26,6 +26,7 @@ WRITERS = {
     "session/metrics.json": event("SessionEnd"),
     "session/cleared.json": event("SessionEnd", session_id=OTHER_SESSION, reason="clear"),
     "notices.json": event("StopFailure", error="billing_error", last_assistant_message="x", prompt_id="p-more"),
+    "notifications.json": event("Notification", message="more"),
 }
 WITHOUT_WRITER = {
     "archived-result": "it is moved, not rewritten",
@@ -37,7 +38,7 @@ WITHOUT_WRITER = {
     "spool": "it is written once",
 }
 # Maps from names to values: their keys are data, not fields.
-MAPS = {"command_counts", "commands", "dropped", "context", "gate_results"}
+MAPS = {"command_counts", "type_counts", "commands", "dropped", "context", "gate_results"}
 
 
 @test

@@ -58,6 +58,7 @@ CHANNELS = {
     "background task at SubagentStop": lambda text: [event("SubagentStop", background_tasks=task(text))],
     "StopFailure message": lambda text: [event("StopFailure", last_assistant_message=text)],
     "StopFailure error": lambda text: [event("StopFailure", error=text)],
+    "notification": lambda text: [event("Notification", message=text, title=text, notification_type=text)],
     "slash command": lambda text: [
         event("UserPromptSubmit", prompt=f"/deploy {text}"), event("UserPromptExpansion", command_args=text, prompt=f"/deploy {text}")
     ],

@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn old_entries_are_replaced_and_tuned_ones_stay() {
         let old = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/hookkeeper hook", "timeout": 10000}]}],
-            "Notification": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"]}]}],
+            "WorktreeCreate": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"]}]}],
             "SessionStart": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"], "timeout": 30, "mine": 1}]}]}}"#;
         let new = wire(old, "hookkeeper").unwrap();
-        assert!(!new.contains("/old/") && !new.contains("Notification"));
+        assert!(!new.contains("/old/") && !new.contains("WorktreeCreate"));
         assert!(new.contains("\"timeout\": 30, \"mine\": 1"));
         assert_eq!(new.matches("\"hook\"").count(), Kind::COUNT);
         assert_eq!(unwire(&new, None).unwrap(), "{}");

@@ -189,6 +189,12 @@ events! {
         sample: {"error": "overloaded"},
         makes_records: true,
     }
+    Notification {
+        command: "notification",
+        // What the client would take has not been tried.
+        output: Output::Nothing,
+        sample: {"message": "Claude is waiting for your input", "notification_type": "idle_prompt"},
+    }
 }
 
 impl Kind {

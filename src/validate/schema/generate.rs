@@ -52,6 +52,7 @@ fn generated(row: &Row) -> Value {
         "branch-agents" => schema_of::<crate::branch::tracked::File>(row),
         "iterative" => schema_of::<crate::loops::iterative::document::Task>(row),
         "notices" => schema_of::<crate::session::notices::Notices>(row),
+        "notifications" => schema_of::<crate::session::notifications::Notifications>(row),
         "cleared" => schema_of::<crate::session::cleared::Cleared>(row),
         "settings" => schema_of::<crate::core::settings::File>(row),
         "log" => schema_of::<crate::store::log::Line>(row),
