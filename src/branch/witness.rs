@@ -5,6 +5,7 @@
 //! kill between two writes is made good by the next event.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::agents::agent::Agent;
 use crate::agents::result::AgentResult;
@@ -14,7 +15,7 @@ use crate::branch::tracked::Tracked;
 use crate::client::side_file;
 use crate::core::event::Event;
 use crate::core::id::BranchKey;
-use crate::core::time;
+use crate::core::time::{self, Time};
 use crate::session::live::Live;
 use crate::session::record::LAST_SEEN_SECONDS;
 use crate::state::State;
@@ -138,12 +139,14 @@ fn find_stuck(
     let open: Vec<Tracked> = book.open().cloned().collect();
     for entry in open {
         let owner = lives.iter().find_map(|live| Some((live, live.agent(&entry.id)?)));
+        let threshold = context.settings.stuck_after();
+        let written = |path: &Path| context.facts.modified(path);
         let (is_stuck, silent) = match (owner, &entry.session_id) {
-            (Some((live, agent)), _) => is_stuck(agent, live, context),
+            (Some((live, agent)), _) => is_stuck(agent, live, threshold, context.now, written),
             // Another tool wrote it down; all we know is when it began.
             (None, None) => {
                 let silent = entry.age(context.now);
-                (silent > context.settings.stuck_after(), silent)
+                (silent > threshold, silent)
             }
             (None, Some(_)) => {
                 book.mark_lost(&entry.id, &context.spelled(), ENDED);
@@ -157,30 +160,30 @@ fn find_stuck(
     }
 }
 
-/// Whether an agent is stuck, and the seconds of its silence. Its transcript is looked at only if
-/// its events say that it could be.
-fn is_stuck(agent: &Agent, live: &Live, context: &Context) -> (bool, u64) {
-    let threshold = context.settings.stuck_after();
-    let silent = silence(agent, None, context.now);
-    if !agent.is_stuck(silent, context.now, threshold) {
+/// Whether an agent is stuck, and the seconds of its silence: since its last event, or the last line
+/// in its transcript, which is looked at only if its events say that it could be stuck. This is the
+/// one notion of it, for hooks, commands and views.
+pub fn is_stuck(
+    agent: &Agent,
+    live: &Live,
+    threshold: u64,
+    now: Time,
+    modified: impl FnOnce(&Path) -> Option<Time>,
+) -> (bool, u64) {
+    let silent = time::age(&agent.last_seen, now);
+    if !agent.is_stuck(silent, now, threshold) {
         return (false, silent);
     }
     let transcript = live.transcript_path.as_deref();
     let path = transcript.and_then(|path| side_file::transcript_path(path, &agent.id));
-    let written = path.and_then(|path| context.facts.modified(&path));
-    let silent = silence(agent, written.as_ref(), context.now);
-    (agent.is_stuck(silent, context.now, threshold), silent)
-}
-
-/// Seconds since an agent's last sign of life: an event, or a line in its transcript.
-pub fn silence(agent: &Agent, written: Option<&time::Time>, now: time::Time) -> u64 {
-    let written = written.map_or(u64::MAX, |then| time::age(&time::spell(*then), now));
-    time::age(&agent.last_seen, now).min(written)
+    let written = path.and_then(|path| modified(&path));
+    let silent = silent.min(written.map_or(u64::MAX, |then| time::age(&time::spell(then), now)));
+    (agent.is_stuck(silent, now, threshold), silent)
 }
 
 /// Whether an agent was silent for so long that it may have been called stuck.
 fn was_silent(agent: &Agent, context: &Context) -> bool {
-    silence(agent, None, context.now) > context.settings.stuck_after()
+    time::age(&agent.last_seen, context.now) > context.settings.stuck_after()
 }
 
 /// Why an agent is lost that its session does not know.

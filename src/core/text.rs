@@ -61,3 +61,14 @@ pub fn plural(count: usize, thing: &str) -> String {
 pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
+
+/// `src/login.rs:12`, or the file alone; `None` if no file is known.
+pub fn file_and_line(file: Option<&str>, line: Option<u64>) -> Option<String> {
+    let file = file?;
+    Some(line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
+}
+
+/// ` (src/login.rs:12)`, to stand behind a title; nothing if no file is known.
+pub fn in_parentheses(file: Option<&str>, line: Option<u64>) -> String {
+    file_and_line(file, line).map(|place| format!(" ({place})")).unwrap_or_default()
+}

@@ -1,7 +1,7 @@
 //! What the sections of a hand-off say, line by line.
 
 use crate::branch::tracked::{STUCK, Tracked};
-use crate::core::text::{clip, plural};
+use crate::core::text::{clip, in_parentheses, plural};
 use crate::errors::document::{ESCALATED, PENDING, Record};
 use crate::handoff::{Kind, LONGEST, Standing};
 use crate::loops::queue::document::Item;
@@ -88,11 +88,7 @@ pub fn findings(standing: &Standing) -> Vec<String> {
     let found = standing.synthesis.iter().flat_map(|synthesis| &synthesis.findings);
     let lines = found.map(|merged| {
         let finding = &merged.finding;
-        let place = match (&finding.file, finding.line) {
-            (Some(file), Some(line)) => format!(" ({file}:{line})"),
-            (Some(file), None) => format!(" ({file})"),
-            _ => String::new(),
-        };
+        let place = in_parentheses(finding.file.as_deref(), finding.line);
         format!("{} {}{place}", finding.severity, finding.title)
     });
     lines.chain(standing.errors.iter().map(error_line)).collect()

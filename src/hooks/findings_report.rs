@@ -1,7 +1,7 @@
 //! What the parent is told of its agents' findings, once per synthesis.
 
 use crate::agents::synthesis::{Merged, Synthesis};
-use crate::core::text::plural;
+use crate::core::text::{in_parentheses, plural};
 use crate::session::live::Live;
 
 const SHOWN: usize = 10;
@@ -35,11 +35,7 @@ pub fn text(synthesis: &Synthesis) -> String {
         counts.join(", ")
     );
     for Merged { finding, .. } in synthesis.findings.iter().take(SHOWN) {
-        let place = match (&finding.file, finding.line) {
-            (Some(file), Some(line)) => format!(" ({file}:{line})"),
-            (Some(file), None) => format!(" ({file})"),
-            _ => String::new(),
-        };
+        let place = in_parentheses(finding.file.as_deref(), finding.line);
         text.push_str(&format!("\n- {} {}{place}", finding.severity, finding.title));
     }
     let more = synthesis.findings.len().saturating_sub(SHOWN);

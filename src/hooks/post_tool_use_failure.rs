@@ -3,7 +3,7 @@
 
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
-use crate::core::text::clip_block;
+use crate::core::text::{clip_block, file_and_line};
 use crate::core::time::{self, Time};
 use crate::errors::document::{
     Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record, Tally,
@@ -147,10 +147,7 @@ fn enqueue(
     let mut queue = read.value.cloned().unwrap_or_default();
     let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
     let file = file.map(|file| context.relative(&file));
-    let at = match (&file, line) {
-        (Some(file), Some(line)) => format!("{file}:{line}"),
-        _ => record.target.clone(),
-    };
+    let at = file_and_line(file.as_deref(), line).unwrap_or_else(|| record.target.clone());
     let added = queue.add(Item {
         priority: "S1".into(),
         title: format!("Fix the syntax error in {at}"),

@@ -6,6 +6,7 @@ use crate::core::json::Object;
 use crate::state::Doc;
 use crate::store::Store;
 use crate::store::dir::Dir;
+use crate::store::rotate::{Age, keep_newest};
 
 const ARCHIVED_SESSIONS: usize = 20;
 /// How much of an archive is searched for a line that a killed process already wrote.
@@ -70,7 +71,7 @@ impl Store {
         }
         self.unpark()?;
         self.note_written(format!("agents/results-archive/{name}"));
-        prune(&archive)
+        keep_newest(&archive, ARCHIVED_SESSIONS, Age::ByTime, |_| true, Dir::remove_dir)
     }
 
     /// If the last synthesis has just gone, the newest parked one takes its place.
@@ -103,20 +104,6 @@ impl Store {
         self.note_written(format!("-agents/results-archive/{name}"));
         archive.remove_empty(name.as_str())
     }
-}
-
-fn prune(archive: &Dir) -> Result<()> {
-    let names = archive.names()?;
-    if names.len() <= ARCHIVED_SESSIONS {
-        return Ok(());
-    }
-    let mut by_age: Vec<(i64, &String)> =
-        names.iter().map(|name| (archive.modified(name), name)).collect();
-    by_age.sort();
-    for (_, name) in by_age.iter().take(names.len() - ARCHIVED_SESSIONS) {
-        archive.remove_dir(name)?;
-    }
-    Ok(())
 }
 
 fn belongs(folder: &Dir, file: &str, session_id: &str) -> Result<bool> {

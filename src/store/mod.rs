@@ -33,6 +33,7 @@ pub mod quarantine;
 pub mod recorded;
 pub mod rejected;
 pub mod repair;
+mod rotate;
 pub mod scratch;
 pub mod set_aside;
 pub mod settings_file;

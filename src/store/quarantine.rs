@@ -3,6 +3,7 @@
 use crate::core::error::Result;
 use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
+use crate::store::rotate::{Age, keep_newest};
 
 /// Copies of one document.
 const COPIES: usize = 3;
@@ -34,10 +35,5 @@ fn names(path: &str, now: Time) -> (String, String) {
 }
 
 fn drop_oldest(quarantine: &Dir, prefix: &str) -> Result<()> {
-    let names = quarantine.names()?;
-    let copies: Vec<&String> = names.iter().filter(|have| have.starts_with(prefix)).collect();
-    for old in copies.iter().take(copies.len().saturating_sub(COPIES)) {
-        quarantine.remove(old)?;
-    }
-    Ok(())
+    keep_newest(quarantine, COPIES, Age::ByName, |name| name.starts_with(prefix), Dir::remove)
 }

@@ -5,6 +5,7 @@ use crate::core::error::Result;
 use crate::core::event::Kind;
 use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
+use crate::store::rotate::{Age, keep_newest};
 
 pub const ROOM: &str = "recorded";
 /// The same below `.claude`.
@@ -22,9 +23,5 @@ pub fn keep(state: &Dir, payload: &str, kind: Kind, now: Time, pid: u32) -> Resu
     room.rename(&part, &room, &name).inspect_err(|_| {
         let _ = room.remove(&part);
     })?;
-    let names = room.names()?;
-    for old in names.iter().take(names.len().saturating_sub(FILES)) {
-        room.remove(old)?;
-    }
-    Ok(())
+    keep_newest(&room, FILES, Age::ByName, |_| true, Dir::remove)
 }

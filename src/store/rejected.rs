@@ -6,6 +6,7 @@ use crate::core::error::Result;
 use crate::core::redaction::Redactor;
 use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
+use crate::store::rotate::{Age, keep_newest};
 
 const FILES: usize = 20;
 const LARGEST: usize = 1 << 20;
@@ -19,9 +20,6 @@ pub fn keep(state: &Dir, bytes: &[u8], redact: &Redactor, now: Time, pid: u32) -
     let name = format!("{}-{pid}.txt", time::stamp(now));
     room.remove(&name)?;
     room.create(&name, text.as_bytes(), false)?;
-    let names = room.names()?;
-    for old in names.iter().take(names.len().saturating_sub(FILES)) {
-        room.remove(old)?;
-    }
+    keep_newest(&room, FILES, Age::ByName, |_| true, Dir::remove)?;
     Ok(room.path_of(&name))
 }

@@ -6,6 +6,7 @@ use crate::core::error::Result;
 use crate::core::time;
 use crate::store::Store;
 use crate::store::dir::Dir;
+use crate::store::rotate::{Age, keep_newest};
 
 pub const ROOM: &str = "set-aside";
 const KEPT: usize = 5;
@@ -30,7 +31,7 @@ impl Store {
         }
         // The folders that we held open are elsewhere now.
         self.folders.forget("");
-        thin_out(&room)?;
+        keep_newest(&room, KEPT, Age::ByName, |_| true, Dir::remove_tree)?;
         Ok(to.path().to_owned())
     }
 
@@ -38,16 +39,8 @@ impl Store {
     pub fn keep_beside(&self, name: &str) -> Result<()> {
         let room = self.folders.state.make(ROOM)?;
         self.folders.claude.copy_item(name, &room.make(&time::stamp(self.now.get()))?)?;
-        thin_out(&room)
+        keep_newest(&room, KEPT, Age::ByName, |_| true, Dir::remove_tree)
     }
-}
-
-fn thin_out(room: &Dir) -> Result<()> {
-    let names = room.names()?;
-    for old in names.iter().take(names.len().saturating_sub(KEPT)) {
-        room.remove_tree(old)?;
-    }
-    Ok(())
 }
 
 fn copy_path(from: &Dir, path: &str, to: &Dir) -> Result<()> {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::agent::Agent;
 use crate::agents::synthesis::Synthesis;
 use crate::branch::document::BranchState;
+use crate::branch::witness::is_stuck;
 use crate::compaction::backup::{Kept, kept_backups};
 use crate::core::time::{self, Time};
 use crate::errors::document::{Errors, PENDING, RECOVERED, Record};
@@ -16,6 +17,7 @@ use crate::loops::autonomous::document::Autonomous;
 use crate::loops::iterative::document::Task;
 use crate::loops::iterative::folder::all_tasks;
 use crate::loops::queue::document::Queue;
+use crate::process::files;
 use crate::session::active::Active;
 use crate::session::current;
 use crate::session::live::Live;
@@ -115,9 +117,9 @@ impl Books {
         }
     }
 
-    /// Runs, as far as the books know, and no event of it has come for long.
+    /// Whether an agent is stuck, as `agents stuck` says it.
     pub fn is_quiet(&self, agent: &Agent, now: Time) -> bool {
-        is_quiet(agent, self.quiet_after_minutes, now)
+        is_quiet(agent, &self.lives, self.quiet_after_minutes, now)
     }
 
     /// Errors that have not recovered, newest first.
@@ -168,9 +170,18 @@ fn unfinished(view: &View) -> Vec<Unfinished> {
     newest_first.filter_map(|known| unfinished::unfinished(Path::new(&known.tasks_path))).collect()
 }
 
-pub fn is_quiet(agent: &Agent, after_minutes: u64, now: Time) -> bool {
-    let silent = time::age(&agent.last_seen, now);
-    agent.is_stuck(silent, now, after_minutes.saturating_mul(60))
+/// Whether an agent of one of these sessions is stuck.
+pub fn is_quiet<'a>(
+    agent: &Agent,
+    lives: impl IntoIterator<Item = &'a Live>,
+    after_minutes: u64,
+    now: Time,
+) -> bool {
+    // Without its session nobody knows where its transcript is.
+    let unknown = Live::default();
+    let live = lives.into_iter().find(|live| live.session_id == agent.session_id);
+    let threshold = after_minutes.saturating_mul(60);
+    is_stuck(agent, live.unwrap_or(&unknown), threshold, now, files::modified).0
 }
 
 /// Whether a retry is granted and its time has come.
@@ -192,8 +203,10 @@ mod tests {
             last_seen: last_seen.into(),
             ..Agent::default()
         };
-        assert!(is_quiet(&agent(RUNNING, "2026-01-29T10:24:59Z"), 5, now));
-        assert!(!is_quiet(&agent(RUNNING, "2026-01-29T10:25:00Z"), 5, now));
-        assert!(!is_quiet(&agent("answered", "2026-01-29T09:00:00Z"), 5, now));
+        let lives = [Live::default()];
+        let is_quiet = |agent: &Agent| is_quiet(agent, &lives, 5, now);
+        assert!(is_quiet(&agent(RUNNING, "2026-01-29T10:24:59Z")));
+        assert!(!is_quiet(&agent(RUNNING, "2026-01-29T10:25:00Z")));
+        assert!(!is_quiet(&agent("answered", "2026-01-29T09:00:00Z")));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::agents::agent::ANSWERED;
 use crate::console::table::{Cell, Table, Tone};
-use crate::core::text::{clip, plural};
+use crate::core::text::{clip, file_and_line, plural};
 use crate::core::time::{self, Time};
 use crate::errors::document::{ESCALATED, PENDING, Record};
 use crate::session::live::Live;
@@ -175,11 +175,7 @@ fn findings(books: &Books) -> Option<Panel> {
         let finding = &merged.finding;
         let tone = severity(&finding.severity);
         let title = Cell::new(Tone::Plain, &finding.title);
-        let place = match (&finding.file, finding.line) {
-            (Some(file), Some(line)) => format!("{file}:{line}"),
-            (Some(file), None) => file.clone(),
-            (None, _) => String::new(),
-        };
+        let place = file_and_line(finding.file.as_deref(), finding.line).unwrap_or_default();
         vec![Cell::new(tone, &finding.severity), Cell::new(Tone::Dim, &clip(&place, 28)), title]
     });
     let count = &synthesis.summary;

@@ -146,7 +146,8 @@ fn agents(view: &View, lives: &[&Live], now: Time) -> Option<Part> {
     let running: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
     let oldest = running.iter().map(|agent| agent.started.as_str()).min()?;
     let after = view.settings().stuck_after_minutes;
-    let quiet = running.iter().filter(|agent| is_quiet(agent, after, now)).count();
+    let quiet =
+        running.iter().filter(|agent| is_quiet(agent, lives.iter().copied(), after, now)).count();
     let (tone, also) = match quiet {
         0 => (Tone::Plain, String::new()),
         quiet => (Tone::Warn, format!(", {quiet} quiet")),

@@ -13,7 +13,7 @@ use crate::console::project::{Project, said_json};
 use crate::console::table::{self, row};
 use crate::core::id::{BranchKey, FileStem};
 use crate::core::outcome::Outcome;
-use crate::core::text::{clip, plural};
+use crate::core::text::{clip, in_parentheses, plural};
 use crate::core::time::{self, Time};
 use crate::session::live::Live;
 use crate::session::metrics::Metrics;
@@ -207,11 +207,7 @@ fn in_full(result: &AgentResult) -> String {
     out.push_str(&format!("task: {}\n", clip(result.task.as_deref().unwrap_or("not known"), 200)));
     out.push_str(&format!("session: {}\n", result.session_id));
     for finding in &result.findings {
-        let place = match (&finding.file, finding.line) {
-            (Some(file), Some(line)) => format!(" ({file}:{line})"),
-            (Some(file), None) => format!(" ({file})"),
-            _ => String::new(),
-        };
+        let place = in_parentheses(finding.file.as_deref(), finding.line);
         out.push_str(&format!("{} {}{place}\n", finding.severity, clip(&finding.title, 200)));
         if !finding.recommendation.is_empty() {
             out.push_str(&format!("   {}\n", clip(&finding.recommendation, 200)));

@@ -6,14 +6,12 @@ use serde_json::{Value, json};
 use crate::agents::agent::Agent;
 use crate::branch::tracked::Tracked;
 use crate::branch::witness;
-use crate::client::side_file;
 use crate::console::project::{Project, said_json};
 use crate::console::table::{self, row};
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::process::files;
-use crate::session::live::Live;
 use crate::store::view::View;
 
 /// An agent that is stuck: one of a live session, or one that another tool has left in a branch's
@@ -53,8 +51,9 @@ pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
     let mut stuck = Vec::new();
     for live in &lives {
         for agent in &live.agents {
-            let silent = silence(live, agent, now);
-            if agent.is_stuck(silent, now, threshold) {
+            let (is_stuck, silent) =
+                witness::is_stuck(agent, live, threshold, now, files::modified);
+            if is_stuck {
                 stuck.push((Stuck::Own(Box::new(agent.clone())), silent));
             }
         }
@@ -68,15 +67,6 @@ pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
         }));
     }
     stuck
-}
-
-/// Seconds since the last sign of life.
-pub fn silence(live: &Live, agent: &Agent, now: Time) -> u64 {
-    let transcript = live.transcript_path.as_deref();
-    let written = transcript
-        .and_then(|path| side_file::transcript_path(path, &agent.id))
-        .and_then(|path| files::modified(&path));
-    witness::silence(agent, written.as_ref(), now)
 }
 
 fn as_value((stuck, silent): &(Stuck, u64)) -> Value {

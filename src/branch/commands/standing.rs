@@ -5,12 +5,11 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::agents::commands::stuck;
 use crate::branch::agent_book::AgentBook;
 use crate::branch::document::BranchState;
 use crate::branch::folder::handoff_folder;
 use crate::branch::tracked::Stats;
-use crate::branch::witness::ENDED;
+use crate::branch::witness::{ENDED, is_stuck};
 use crate::client::plan_file;
 use crate::client::todos::{self, Todo};
 use crate::console::project::{Project, read_document};
@@ -21,6 +20,7 @@ use crate::git::command::Git;
 use crate::git::refs;
 use crate::handoff::Standing;
 use crate::loops::queue::document::Queue;
+use crate::process::files;
 use crate::session::live::Live;
 use crate::store::view::View;
 
@@ -157,8 +157,8 @@ fn witness(
         let found = lives.iter().find_map(|live| live.agent(&entry.id).map(|agent| (live, agent)));
         let (quiet, is_stuck) = match found {
             Some((live, agent)) => {
-                let quiet = stuck::silence(live, agent, now);
-                (quiet, agent.is_stuck(quiet, now, threshold))
+                let (is_stuck, quiet) = is_stuck(agent, live, threshold, now, files::modified);
+                (quiet, is_stuck)
             }
             // The next start on its branch strikes it off.
             None if entry.session_id.is_some() => {

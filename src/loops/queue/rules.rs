@@ -1,6 +1,6 @@
 //! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
 
-use crate::core::text::clip;
+use crate::core::text::{clip, in_parentheses};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
 use crate::loops::kind::new_limit;
@@ -235,11 +235,7 @@ pub fn reason(queue: &Queue) -> String {
         lines.push("Open items, most urgent first:".into());
         for item in open.iter().take(SHOWN) {
             let doing = if item.status == "in_progress" { ", in progress" } else { "" };
-            let place = match (&item.file, item.line) {
-                (Some(file), Some(line)) => format!(" ({file}:{line})"),
-                (Some(file), None) => format!(" ({file})"),
-                _ => String::new(),
-            };
+            let place = in_parentheses(item.file.as_deref(), item.line);
             let (id, priority) = (&item.id, &item.priority);
             lines.push(format!("- {id} {priority}{doing}: {}{place}", clip(&item.title, 160)));
         }
