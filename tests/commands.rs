@@ -1,4 +1,4 @@
-//! The books, one by one, as people ask for them: `agents`, `errors`, `sessions`, `backup`, `reset`.
+//! The state, one by one, as people ask for them: `agents`, `errors`, `sessions`, `backup`, `reset`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -361,7 +361,7 @@ fn sessions_are_told_and_agents_are_known_by_their_worktree() {
     plan.good("fail", &["L1-002", "--message", "no"]);
     plan.good("start", &["L1-002"]);
     assert_eq!(plan.task("L1-002")["agent_id"], Value::Null);
-    // The books are in order, and a session is not told of what is complete or gone.
+    // The state are in order, and a session is not told of what is complete or gone.
     assert_eq!(plan.scratch.run(&["validate"], b"").code, Some(0));
     plan.good("reset", &["--force"]);
     assert_eq!(plan.scratch.hook(&start).stdout, "");

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use dice::Dice;
 use hookkeeper::inside::agents::findings;
-use hookkeeper::inside::branch::agent_book::AgentBook;
+use hookkeeper::inside::branch::agents_document::BranchAgents;
 use hookkeeper::inside::branch::document::BranchState;
 use hookkeeper::inside::client::hook_runs;
 use hookkeeper::inside::client::settings::edit;
@@ -198,8 +198,8 @@ fn documents() {
         if let Ok(state) = Autonomous::parse(bytes) {
             let _ = (autonomous::words::title(&state), state.documents());
         }
-        if let Ok(book) = AgentBook::parse(bytes) {
-            assert!(AgentBook::parse(&book.to_bytes()).is_ok());
+        if let Ok(book) = BranchAgents::parse(bytes) {
+            assert!(BranchAgents::parse(&book.to_bytes()).is_ok());
             let _ = (book.all(), book.stats());
         }
         if let Ok(metrics) = Metrics::parse(bytes) {

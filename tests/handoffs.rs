@@ -1,4 +1,4 @@
-//! Hand-offs: filled from the books, numbered, never overwritten. And the page about a branch.
+//! Hand-offs: filled from the state, numbered, never overwritten. And the page about a branch.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -152,7 +152,7 @@ fn check_end(scratch: &Scratch, model: &BTreeMap<&str, Model>, what: &str) {
         let counts = ["total_spawned", "completed", "failed"]
             .map(|key| book["stats"][key].as_u64().unwrap() as usize);
         let wanted = [sum(Model::spawned), sum(Model::completed), sum(Model::failed)];
-        assert_eq!(counts, wanted, "{what}: the branch's book");
+        assert_eq!(counts, wanted, "{what}: the branch's agents.json");
     }
     let metrics = scratch.doc("session/metrics.json");
     for (session, model) in model {

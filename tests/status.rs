@@ -224,7 +224,7 @@ fn watching_into_a_pipe_prints_changes_until_q() {
     let first: Value = serde_json::from_str(&next_line(&mut stdout)).unwrap();
     assert_eq!(first["books"], false);
     event(&scratch, SESSION, "SessionStart", json!({"source": "startup"}));
-    // Between the two the books may be seen half-way: there, and without the session.
+    // Between the two the state may be seen half-way: there, and without the session.
     let has_the_session = |stdout: &mut BufReader<_>| {
         let value: Value = serde_json::from_str(&next_line(stdout)).unwrap();
         value["sessions"][0]["session_id"] == SESSION

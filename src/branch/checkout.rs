@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::branch::agent_book::AgentBook;
+use crate::branch::agents_document::BranchAgents;
 use crate::branch::document::BranchState;
 use crate::branch::folder::{BRANCHES, find_key};
 use crate::branch::witness::SYSTEM;
@@ -52,7 +52,7 @@ pub fn with_agents<'s>(state: &'s State, context: &Context) -> Option<&'s Checko
     let by_agents = || {
         let branch = refs::branch_name(&context.facts.git());
         let key = BranchKey::from_branch(&branch);
-        let owner = state.get_by::<AgentBook>(&key)?.branch.as_ref();
+        let owner = state.get_by::<BranchAgents>(&key)?.branch.as_ref();
         (owner == Some(&branch)).then_some(Checkout { branch, key })
     };
     state.derive(|| by_agents().or_else(|| look(state, context))).as_ref()

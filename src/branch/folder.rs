@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::branch::agent_book::AgentBook;
+use crate::branch::agents_document::BranchAgents;
 use crate::branch::document::BranchState;
 use crate::core::error::Result;
 use crate::core::id::BranchKey;
@@ -38,10 +38,10 @@ impl View {
     }
 
     /// The agents of all branches, by folder.
-    pub fn agent_books(&self) -> Vec<(String, AgentBook)> {
+    pub fn branch_agents(&self) -> Vec<(String, BranchAgents)> {
         let state = self.state();
         let book = |key: &BranchKey| {
-            Some((key.as_str().to_owned(), state.get_by::<AgentBook>(key)?.clone()))
+            Some((key.as_str().to_owned(), state.get_by::<BranchAgents>(key)?.clone()))
         };
         self.branch_keys().iter().filter_map(book).collect()
     }
@@ -122,7 +122,7 @@ fn folder_owner(
         let bytes = source.bytes(&path).ok()??;
         Object::parse(&bytes).ok()?.text("branch")
     };
-    let documents = [BranchState::doc(key), AgentBook::doc(key)];
+    let documents = [BranchState::doc(key), BranchAgents::doc(key)];
     let Some(owner) = documents.iter().find_map(|doc| owner(doc.below_claude())) else {
         return Ok(FolderOwner::Unsaid);
     };

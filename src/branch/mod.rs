@@ -1,4 +1,4 @@
-pub mod agent_book;
+pub mod agents_document;
 pub mod checkout;
 pub mod commands;
 pub mod document;

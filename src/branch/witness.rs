@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::agents::agent::Agent;
 use crate::agents::result::AgentResult;
-use crate::branch::agent_book::AgentBook;
+use crate::branch::agents_document::BranchAgents;
 use crate::branch::checkout;
 use crate::branch::tracked::Tracked;
 use crate::client::side_file;
@@ -30,7 +30,7 @@ pub struct Witness<'a> {
     state: &'a State<'a>,
     context: &'a Context<'a>,
     /// By folder: as they were, and as they are now.
-    books: BTreeMap<String, (AgentBook, AgentBook)>,
+    books: BTreeMap<String, (BranchAgents, BranchAgents)>,
 }
 
 impl<'a> Witness<'a> {
@@ -109,16 +109,16 @@ impl<'a> Witness<'a> {
     pub fn put(self, plan: &mut Plan) {
         for (folder, (before, book)) in self.books {
             if let (true, Some(key)) = (before != book, BranchKey::known(&folder)) {
-                plan.put(&self.state.read::<AgentBook>(&key), &book);
+                plan.put(&self.state.read::<BranchAgents>(&key), &book);
             }
         }
     }
 
-    fn change(&mut self, folder: Option<&str>, change: impl FnOnce(&mut AgentBook)) {
+    fn change(&mut self, folder: Option<&str>, change: impl FnOnce(&mut BranchAgents)) {
         let Some(folder) = folder.filter(|_| self.context.settings.is_on(SYSTEM)) else { return };
         if !self.books.contains_key(folder) {
             let Some(key) = BranchKey::known(folder) else { return };
-            let mut book = self.state.get_by::<AgentBook>(&key).cloned().unwrap_or_default();
+            let mut book = self.state.get_by::<BranchAgents>(&key).cloned().unwrap_or_default();
             if let Some(here) = checkout::known(self.state).filter(|here| here.key == key) {
                 book.branch = Some(here.branch.clone());
             }
@@ -131,7 +131,7 @@ impl<'a> Witness<'a> {
 }
 
 fn find_stuck(
-    book: &mut AgentBook,
+    book: &mut BranchAgents,
     lives: &[&Live],
     context: &Context,
     stuck: &mut Vec<(Tracked, u64)>,

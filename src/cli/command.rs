@@ -125,7 +125,7 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper schema\n  hookkeeper schema work-queue > work-queue.schema.json\n  hookkeeper schema --json | jq '.[].path'"
     )]
     Schema(schema::Arguments),
-    /// Clear a part of the books; what was there is set aside
+    /// Clear a part of the state; what was there is set aside
     #[command(after_help = "Examples:\n  hookkeeper reset errors\n  hookkeeper reset all")]
     Reset(reset::Arguments),
     /// Completions for a shell, on stdout

@@ -41,7 +41,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             What::Agents => "agents",
             What::Errors => "errors",
             What::All => {
-                // Not the books: the lock that we hold, and how to give the settings back.
+                // Not the state: the lock that we hold, and how to give the settings back.
                 let stays = [home::LOCK, ".gitignore", "settings", set_aside::ROOM];
                 let goes = names.iter().map(String::as_str).filter(|name| !stays.contains(name));
                 let goes: Vec<&str> = goes.collect();

@@ -1,5 +1,5 @@
 //! Rows of cells in aligned columns, and how they are cut to a width. No escape sequence, control
-//! or invisible character gets into a cell, whatever the books hold.
+//! or invisible character gets into a cell, whatever the state holds.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

@@ -1,4 +1,4 @@
-//! How times are spelled in the books: UTC, whole seconds, `2026-01-29T10:30:00Z`.
+//! How times are spelled in the state: UTC, whole seconds, `2026-01-29T10:30:00Z`.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 

@@ -27,13 +27,13 @@ pub struct Facts {
     pub state: Survey,
     /// The documents against their schemas.
     pub documents: Report,
-    /// Files of the books that git has in its index.
+    /// Files of the documents that git has in its index.
     pub tracked: Vec<String>,
     /// Live sessions whose client does not run any more.
     pub gone: Vec<String>,
-    /// Bytes that are free where the books are.
+    /// Bytes that are free where the state is.
     pub free: Option<u64>,
-    /// The kind of file system that the books are on, if it is one of the network.
+    /// The kind of file system that the state is on, if it is one of the network.
     pub network: Option<&'static str>,
     pub client: ClientVersion,
     pub transcripts: Transcripts,

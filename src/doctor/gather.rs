@@ -198,7 +198,7 @@ fn documents(root: &Path, home: Option<&Path>) -> validate::Report {
     view.and_then(|view| validate::problems(&view).ok()).unwrap_or_default()
 }
 
-/// What git has of the books in its index.
+/// What git has of the state in its index.
 fn tracked(root: &Path) -> Vec<String> {
     if !root.ancestors().any(|dir| dir.join(".git").exists()) {
         return Vec::new();

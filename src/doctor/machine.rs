@@ -1,4 +1,4 @@
-//! HK020 to HK023: what is around the books: disk, file system, client, transcripts.
+//! HK020 to HK023: what is around the state: disk, file system, client, transcripts.
 
 use crate::core::text::{clip, plural};
 use crate::doctor::facts::{ClientVersion, Facts};

@@ -1,4 +1,4 @@
-//! HK010 to HK017: the books themselves.
+//! HK010 to HK017: the state themselves.
 
 use crate::core::text::{clip, plural};
 use crate::doctor::facts::Facts;

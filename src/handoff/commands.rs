@@ -1,4 +1,4 @@
-//! `hookkeeper branch handoff`: what the books say about the work on a branch, for whoever goes on.
+//! `hookkeeper branch handoff`: what the state says about the work on a branch, for whoever goes on.
 
 use anyhow::bail;
 use serde_json::json;
@@ -24,10 +24,10 @@ pub struct Arguments {
     /// Its heading (default: the session's task)
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     title: Option<String>,
-    /// The next step, if the books do not know it
+    /// The next step, if the state does not know it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     next: Option<String>,
-    /// Something that is not in the books: a decision, what blocks; may be given again
+    /// Something that is not in the state: a decision, what blocks; may be given again
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     note: Vec<String>,
     /// Print one JSON object

@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// All that the books say about the work on a branch.
+/// All that the state says about the work on a branch.
 #[derive(Debug, Default)]
 pub struct Standing {
     pub branch: String,
@@ -102,7 +102,7 @@ pub fn status(kind: Kind, standing: &Standing) -> &'static str {
     }
 }
 
-/// What the books would do next.
+/// What the state would do next.
 pub fn next(standing: &Standing) -> String {
     let open = || standing.todos.iter().filter(|todo| !todo.is_done());
     let todo = open().find(|todo| todo.status == "in_progress").or_else(|| open().next());

@@ -1,4 +1,4 @@
-//! The hook path: one payload in, the books settled, at most one reply out.
+//! The hook path: one payload in, the state settled, at most one reply out.
 
 pub mod kept;
 pub mod waiting;

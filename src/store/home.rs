@@ -1,4 +1,4 @@
-//! Where the books live: finding `.claude/state`, making it, and its lock file.
+//! Where the state lives: finding `.claude/state`, making it, and its lock file.
 
 use std::fs::File;
 use std::io;

@@ -1,5 +1,5 @@
 //! `log/hooks.jsonl`: one line per hook run, so that a user whose hook "does nothing" can see why.
-//! A log that cannot be written is no reason to fail: the books matter more.
+//! A log that cannot be written is no reason to fail: the state matter more.
 
 use serde::{Deserialize, Serialize};
 

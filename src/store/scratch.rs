@@ -1,4 +1,4 @@
-//! A project that is thrown away: for trying hooks out without touching anybody's books.
+//! A project that is thrown away: for trying hooks out without touching anybody's state.
 
 use std::path::Path;
 

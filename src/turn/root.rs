@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::Process;
 
-/// A directory whose `.claude` has the books instead of the project's. `replay` works that way.
+/// A directory whose `.claude` has the state instead of the project's. `replay` works that way.
 pub const BOOKS: &str = "HOOKKEEPER_BOOKS";
 
 /// For hooks: `CLAUDE_PROJECT_DIR`, else the nearest project above the payload's `cwd`, else that.
@@ -17,7 +17,7 @@ pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
     Some(above(process, &cwd).unwrap_or(cwd))
 }
 
-/// Where a project's books are: in it, unless they are played with elsewhere.
+/// Where a project's state is: in it, unless it is played with elsewhere.
 pub fn state_root(process: &Process, root: &Path) -> PathBuf {
     process.env(BOOKS).map_or_else(|| root.to_owned(), PathBuf::from)
 }
@@ -38,7 +38,7 @@ pub fn above(process: &Process, start: &Path) -> Option<PathBuf> {
     start.ancestors().find(is_project).map(Path::to_owned)
 }
 
-/// The ancestor of `start`, or the main checkout of its worktree, whose books have this session.
+/// The ancestor of `start`, or the main checkout of its worktree, whose state has this session.
 pub fn of_session(start: &Path, session_id: &str) -> Option<PathBuf> {
     let record = crate::core::id::FileStem::from_id(session_id).json();
     let knows = |dir: &&Path| dir.join(".claude/state/session/live").join(&record).is_file();

@@ -6,7 +6,7 @@
 
 use crate::agents::result::{AgentResult, ArchivedResult};
 use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
-use crate::branch::agent_book::AgentBook;
+use crate::branch::agents_document::BranchAgents;
 use crate::branch::document::BranchState;
 use crate::client::wiring;
 use crate::compaction::backup::Backup;
@@ -66,7 +66,7 @@ pub fn all() -> Vec<Declared> {
     add::<Autonomous>(&mut all);
     add::<Watched>(&mut all);
     add::<BranchState>(&mut all);
-    add::<AgentBook>(&mut all);
+    add::<BranchAgents>(&mut all);
     add::<Task>(&mut all);
     add::<TaskText>(&mut all);
     add_file(&mut all, &execution::ROW, |_, bytes| execution::parse(bytes).map(drop));

@@ -7,17 +7,22 @@ use crate::execute::unfinished::Unfinished;
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::iterative::document::Task;
 use crate::loops::queue::document::Queue;
-use crate::view::books::Books;
+use crate::view::overview::Overview;
 use crate::view::panels::{Panel, severity};
 
-pub fn loop_panels(books: &Books) -> impl Iterator<Item = Panel> {
-    let panels =
-        [work(books), autonomous(books), branch_loops(books), tasks(books), executions(books)];
+pub fn loop_panels(overview: &Overview) -> impl Iterator<Item = Panel> {
+    let panels = [
+        work(overview),
+        autonomous(overview),
+        branch_loops(overview),
+        tasks(overview),
+        executions(overview),
+    ];
     panels.into_iter().flatten()
 }
 
-fn work(books: &Books) -> Option<Panel> {
-    let queue = books.queue.as_ref()?;
+fn work(overview: &Overview) -> Option<Panel> {
+    let queue = overview.queue.as_ref()?;
     let open = queue.open();
     let row = |item: &&crate::loops::queue::document::Item| {
         vec![
@@ -37,8 +42,8 @@ fn work(books: &Books) -> Option<Panel> {
 }
 
 /// The phases that are over, and the one that goes on.
-fn autonomous(books: &Books) -> Option<Panel> {
-    let state = books.autonomous.as_ref()?;
+fn autonomous(overview: &Overview) -> Option<Panel> {
+    let state = overview.autonomous.as_ref()?;
     let done = state.phases_completed.join(", ");
     let mut rows =
         vec![vec![Cell::new(Tone::Strong, "feature"), Cell::new(Tone::Plain, &state.feature)]];
@@ -66,8 +71,8 @@ pub fn phasing(state: &Autonomous) -> String {
 }
 
 /// The loops of branches, those that run first.
-fn branch_loops(books: &Books) -> Option<Panel> {
-    let mut loops: Vec<_> = books
+fn branch_loops(overview: &Overview) -> Option<Panel> {
+    let mut loops: Vec<_> = overview
         .branches
         .iter()
         .filter_map(|state| Some((state.branch.as_str(), state.the_loop.as_ref()?)))
@@ -93,7 +98,7 @@ fn branch_loops(books: &Books) -> Option<Panel> {
 }
 
 /// Iterative tasks that are not done yet.
-fn tasks(books: &Books) -> Option<Panel> {
+fn tasks(overview: &Overview) -> Option<Panel> {
     let row = |(slug, task): &(String, Task)| {
         let at = task.current().and_then(|id| Some((id, task.unit(id)?)));
         let now = match at {
@@ -107,7 +112,7 @@ fn tasks(books: &Books) -> Option<Panel> {
             Cell::new(Tone::Plain, &now),
         ]
     };
-    let rows: Vec<_> = books.tasks.iter().map(row).collect();
+    let rows: Vec<_> = overview.tasks.iter().map(row).collect();
     let says = format!("{} open", rows.len());
     let table = Table::new(&[0, 0, 1, 2], rows);
     let panel =
@@ -122,7 +127,7 @@ pub fn tasking(task: &Task) -> String {
 }
 
 /// Executions that are not complete.
-fn executions(books: &Books) -> Option<Panel> {
+fn executions(overview: &Overview) -> Option<Panel> {
     let row = |execution: &Unfinished| {
         vec![
             Cell::new(Tone::Good, &clip(&execution.slug, 24)),
@@ -139,7 +144,7 @@ fn executions(books: &Books) -> Option<Panel> {
             Cell::new(Tone::Dim, &execution.tasks_path),
         ]
     };
-    let rows: Vec<_> = books.executions.iter().map(row).collect();
+    let rows: Vec<_> = overview.executions.iter().map(row).collect();
     let says = format!("{} unfinished", rows.len());
     let table = Table::new(&[0, 0, 1, 2, 3], rows);
     let panel = Panel { title: "Executions", says, tone: Tone::Plain, table, spare: 5, brief: 4 };

@@ -1,8 +1,8 @@
-//! `hookkeeper status`: the books at a glance, once or for as long as somebody watches.
+//! `hookkeeper status`: the state at a glance, once or for as long as somebody watches.
 
-pub mod books;
 pub mod layout;
 pub mod loops;
+pub mod overview;
 pub mod panels;
 pub mod picture;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use anyhow::Context as _;
 
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
-use books::Seen;
+use overview::Seen;
 use text::Look;
 
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! What there is to say about the books, panel by panel: the same for the printed text and for the
+//! What there is to say about the state, panel by panel: the same for the printed text and for the
 //! screen, which differ only in how much room they have.
 
 use crate::agents::agent::ANSWERED;
@@ -9,8 +9,8 @@ use crate::errors::document::{ESCALATED, PENDING, Record};
 use crate::session::live::Live;
 use crate::session::notifications::Notification;
 use crate::store::log::Past;
-use crate::view::books::{Books, EARLIER, is_due};
 use crate::view::loops;
+use crate::view::overview::{EARLIER, Overview, is_due};
 
 /// No text is longer than this, however wide the terminal.
 const TEXT: usize = 160;
@@ -31,32 +31,32 @@ pub struct Panel {
 }
 
 /// All panels, in the order in which they are read.
-pub fn all_panels(books: &Books, now: Time) -> Vec<Panel> {
+pub fn all_panels(overview: &Overview, now: Time) -> Vec<Panel> {
     let mut panels = Vec::new();
-    panels.extend(notes(books));
-    panels.push(sessions(books, now));
-    panels.push(agents(books, now));
-    panels.push(errors(books, now));
-    panels.extend(findings(books));
-    panels.extend(loops::loop_panels(books));
-    panels.extend(notifications(books, now));
-    panels.push(backups(books, now));
-    panels.extend(earlier(books));
+    panels.extend(notes(overview));
+    panels.push(sessions(overview, now));
+    panels.push(agents(overview, now));
+    panels.push(errors(overview, now));
+    panels.extend(findings(overview));
+    panels.extend(loops::loop_panels(overview));
+    panels.extend(notifications(overview, now));
+    panels.push(backups(overview, now));
+    panels.extend(earlier(overview));
     panels
 }
 
 /// What needs somebody's eye and has no place of its own.
-fn notes(books: &Books) -> Option<Panel> {
+fn notes(overview: &Overview) -> Option<Panel> {
     let counted = [
-        (books.spooled, "waiting for the lock: .claude/state/spool"),
-        (books.rejected, "could not be used: .claude/state/rejected"),
-        (books.quarantined, "could not be read and was put away: .claude/state/quarantine"),
+        (overview.spooled, "waiting for the lock: .claude/state/spool"),
+        (overview.rejected, "could not be used: .claude/state/rejected"),
+        (overview.quarantined, "could not be read and was put away: .claude/state/quarantine"),
     ];
     let counted = counted.iter().filter(|(count, _)| *count > 0);
     let mut rows: Vec<_> = counted
         .map(|(count, what)| vec![Cell::new(Tone::Warn, &format!("{count} {what}"))])
         .collect();
-    let unreadable = books.unreadable.iter();
+    let unreadable = overview.unreadable.iter();
     rows.extend(
         unreadable.map(|path| vec![Cell::new(Tone::Bad, &format!("{path} cannot be read now"))]),
     );
@@ -66,8 +66,8 @@ fn notes(books: &Books) -> Option<Panel> {
     (!panel.table.is_empty()).then_some(panel)
 }
 
-fn sessions(books: &Books, now: Time) -> Panel {
-    let ids: Vec<&str> = books.lives.iter().map(|live| live.session_id.as_str()).collect();
+fn sessions(overview: &Overview, now: Time) -> Panel {
+    let ids: Vec<&str> = overview.lives.iter().map(|live| live.session_id.as_str()).collect();
     let row = |live: &Live| {
         vec![
             Cell::new(Tone::Id, &short(&live.session_id, &ids)),
@@ -78,10 +78,10 @@ fn sessions(books: &Books, now: Time) -> Panel {
             Cell::new(Tone::Plain, live.task.as_deref().unwrap_or("no prompt yet")),
         ]
     };
-    let rows = books.lives.iter().map(row).collect();
+    let rows = overview.lives.iter().map(row).collect();
     Panel {
         title: "Sessions",
-        says: format!("{} live", books.lives.len()),
+        says: format!("{} live", overview.lives.len()),
         tone: Tone::Plain,
         table: Table::new(&[0, 3, 4, 2, 5, 1], rows),
         spare: 1,
@@ -89,14 +89,14 @@ fn sessions(books: &Books, now: Time) -> Panel {
     }
 }
 
-fn agents(books: &Books, now: Time) -> Panel {
-    let ids: Vec<&str> = books.active.agents.iter().map(|agent| agent.id.as_str()).collect();
-    let calls = books.lives.iter().flat_map(|live| &live.calls);
+fn agents(overview: &Overview, now: Time) -> Panel {
+    let ids: Vec<&str> = overview.active.agents.iter().map(|agent| agent.id.as_str()).collect();
+    let calls = overview.lives.iter().flat_map(|live| &live.calls);
     let calls: Vec<&str> = calls.filter_map(|call| call.task.as_deref()).collect();
-    let rows = books.active.agents.iter().map(|agent| {
+    let rows = overview.active.agents.iter().map(|agent| {
         let silence = since(&agent.last_seen, now);
         let (tone, state) = match agent.status.as_str() {
-            _ if books.is_quiet(agent, now) => (Tone::Warn, format!("quiet {silence}")),
+            _ if overview.is_quiet(agent, now) => (Tone::Warn, format!("quiet {silence}")),
             ANSWERED => (Tone::Dim, "answered".into()),
             _ => (Tone::Plain, format!("seen {silence} ago")),
         };
@@ -114,9 +114,9 @@ fn agents(books: &Books, now: Time) -> Panel {
         ]
     });
     let rows = rows.collect();
-    let quiet = books.active.agents.iter().filter(|agent| books.is_quiet(agent, now)).count();
+    let quiet = overview.active.agents.iter().filter(|agent| overview.is_quiet(agent, now)).count();
     let quiet = if quiet > 0 { format!(", {quiet} quiet") } else { String::new() };
-    let active = &books.active;
+    let active = &overview.active;
     Panel {
         title: "Agents",
         says: format!(
@@ -132,7 +132,7 @@ fn agents(books: &Books, now: Time) -> Panel {
     }
 }
 
-fn errors(books: &Books, now: Time) -> Panel {
+fn errors(overview: &Overview, now: Time) -> Panel {
     let row = |record: &Record| {
         let (tone, becomes) = match record.status.as_str() {
             PENDING if is_due(record, now) => (Tone::Warn, retry(record, "now")),
@@ -151,8 +151,8 @@ fn errors(books: &Books, now: Time) -> Panel {
             Cell::new(Tone::Plain, &record.target),
         ]
     };
-    let rows: Vec<_> = books.open_errors().map(|record| row(&record)).collect();
-    let summary = &books.errors.summary;
+    let rows: Vec<_> = overview.open_errors().map(|record| row(&record)).collect();
+    let summary = &overview.errors.summary;
     Panel {
         title: "Errors",
         says: match summary.total {
@@ -169,8 +169,9 @@ fn errors(books: &Books, now: Time) -> Panel {
     }
 }
 
-fn findings(books: &Books) -> Option<Panel> {
-    let synthesis = books.synthesis.as_ref().filter(|synthesis| !synthesis.findings.is_empty())?;
+fn findings(overview: &Overview) -> Option<Panel> {
+    let synthesis =
+        overview.synthesis.as_ref().filter(|synthesis| !synthesis.findings.is_empty())?;
     let rows = synthesis.findings.iter().map(|merged| {
         let finding = &merged.finding;
         let tone = severity(&finding.severity);
@@ -193,7 +194,7 @@ fn findings(books: &Books) -> Option<Panel> {
 }
 
 /// What the client told the user, newest first.
-fn notifications(books: &Books, now: Time) -> Option<Panel> {
+fn notifications(overview: &Overview, now: Time) -> Option<Panel> {
     let row = |told: &Notification| {
         vec![
             Cell::new(Tone::Dim, &format!("{} ago", since(&told.at, now))),
@@ -202,8 +203,8 @@ fn notifications(books: &Books, now: Time) -> Option<Panel> {
             Cell::new(Tone::Plain, &told.text),
         ]
     };
-    let rows = books.notifications.notifications.iter().rev().map(row).collect();
-    let counts = books.notifications.most_frequent();
+    let rows = overview.notifications.notifications.iter().rev().map(row).collect();
+    let counts = overview.notifications.most_frequent();
     let total = counts.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
     let counts = counts.iter().take(TYPES);
     let counts: Vec<_> =
@@ -215,8 +216,8 @@ fn notifications(books: &Books, now: Time) -> Option<Panel> {
     (total > 0 || !panel.table.is_empty()).then_some(panel)
 }
 
-fn backups(books: &Books, now: Time) -> Panel {
-    let rows = books.backups.iter().rev().map(|kept| {
+fn backups(overview: &Overview, now: Time) -> Panel {
+    let rows = overview.backups.iter().rev().map(|kept| {
         let age = stamped(&kept.file).map(|at| format!("{} ago", since(&time::spell(at), now)));
         vec![
             Cell::new(Tone::Dim, &age.unwrap_or_default()),
@@ -226,7 +227,7 @@ fn backups(books: &Books, now: Time) -> Panel {
     });
     Panel {
         title: "Backups",
-        says: books.backups.len().to_string(),
+        says: overview.backups.len().to_string(),
         tone: Tone::Plain,
         table: Table::new(&[1, 2, 0], rows.collect()),
         spare: 7,
@@ -241,8 +242,8 @@ fn stamped(file: &str) -> Option<Time> {
     Some(time.and_utc())
 }
 
-fn earlier(books: &Books) -> Option<Panel> {
-    let entries = books.metrics.newest(EARLIER);
+fn earlier(overview: &Overview) -> Option<Panel> {
+    let entries = overview.metrics.newest(EARLIER);
     let rows: Vec<_> = entries
         .into_iter()
         .map(|entry| {

@@ -1,4 +1,4 @@
-//! One picture of the screen: a function of the books, the time and the room that there is.
+//! One picture of the screen: a function of the state, the time and the room that there is.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,8 +8,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::console::table::{Tone, clean, fit};
 use crate::core::time::Time;
 use crate::store::log::Past;
-use crate::view::books::Seen;
 use crate::view::layout::{self, Slot};
+use crate::view::overview::Seen;
 use crate::view::panels::{self, Panel};
 
 pub struct Scene<'a> {
@@ -48,12 +48,12 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
     }
     let most = match scene.seen {
         _ if scene.help => draw_message(buffer, body, Style::new(), &HELP),
-        Seen::Books(books) => {
-            let mut all = panels::all_panels(books, scene.now);
+        Seen::State(overview) => {
+            let mut all = panels::all_panels(overview, scene.now);
             all.push(panels::hooks(scene.log, scene.now));
             panels(buffer, body, &all, scene)
         }
-        Seen::NoBooks => draw_message(
+        Seen::NoState => draw_message(
             buffer,
             body,
             style(Tone::Strong, scene.colour),

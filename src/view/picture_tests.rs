@@ -1,4 +1,4 @@
-//! Pictures of made-up books, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
+//! Pictures of made-up overview, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,20 @@ use serde_json::json;
 use crate::compaction::backup::Kept;
 use crate::core::time;
 use crate::store::log::Past;
-use crate::view::books::{Books, Seen};
+use crate::view::overview::{Overview, Seen};
 use crate::view::picture::{Scene, draw};
 
 fn of<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-fn books() -> Books {
+fn overview() -> Overview {
     let agent = |id: &str, kind: &str, task: Option<&str>, started: &str, seen: &str| json!({"id": id, "type": kind, "task": task, "started": started, "status": "running", "last_seen": seen});
     let error = |class: &str, target: &str, status: &str, next: Option<&str>| {
         json!({"classification": class, "target": target, "status": status, "retry_count": 1, "max_retries": 3,
                "next_retry": next, "last_seen": "2026-01-29T10:29:00Z"})
     };
-    Books {
+    Overview {
         lives: vec![
             of(json!({"session_id": "9f99b61b-a627-4cde-9856-7e07b84da7b2",
                 "started": "2026-01-29T09:48:00Z", "last_seen": "2026-01-29T10:29:57Z", "git_branch": "feature/login",
@@ -60,7 +60,7 @@ fn books() -> Books {
         rejected: 1,
         unreadable: vec!["session/live/broken.json".into()],
         quiet_after_minutes: 5,
-        ..Books::default()
+        ..Overview::default()
     }
 }
 
@@ -115,7 +115,7 @@ fn show(seen: &Seen, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -
 }
 
 fn full() -> Seen {
-    Seen::Books(Box::new(books()))
+    Seen::State(Box::new(overview()))
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn pictures_are_as_they_were() {
 
 #[test]
 fn every_size_can_be_drawn() {
-    let (full, empty) = (full(), Seen::Books(Box::default()));
+    let (full, empty) = (full(), Seen::State(Box::default()));
     let gone = Seen::Unreadable("cannot open\u{1b}[2J it".into());
     for width in 1..=60 {
         for height in 1..=30 {
-            for seen in [&full, &empty, &gone, &Seen::NoBooks] {
+            for seen in [&full, &empty, &gone, &Seen::NoState] {
                 let plain = show(seen, width, height, |scene| scene.colour = false);
                 assert_eq!(plain.coloured, 0);
                 show(seen, width, height, |scene| scene.help = true);

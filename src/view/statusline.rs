@@ -27,8 +27,8 @@ use crate::session::live::Live;
 use crate::state::{Document, State};
 use crate::store::view::View;
 use crate::turn::root;
-use crate::view::books::is_quiet;
 use crate::view::loops::{looping, phasing, tasking};
+use crate::view::overview::is_quiet;
 use crate::view::text::paint;
 
 #[derive(clap::Args)]

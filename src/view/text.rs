@@ -7,7 +7,7 @@ use crate::console::table::{Tone, clean};
 use crate::core::time::Time;
 use crate::process::Terminal;
 use crate::turn::root;
-use crate::view::books::Seen;
+use crate::view::overview::Seen;
 use crate::view::panels::{self, Panel};
 
 /// How the text may look.
@@ -28,9 +28,9 @@ pub fn width(terminal: Terminal) -> usize {
 }
 
 pub fn render(seen: &Seen, place: &str, now: Time, look: Look) -> String {
-    let books = match seen {
-        Seen::Books(books) => books,
-        Seen::NoBooks => {
+    let overview = match seen {
+        Seen::State(overview) => overview,
+        Seen::NoState => {
             return format!(
                 "{place}: no state yet. It begins when Claude Code runs a hook here. Wire it: hookkeeper install"
             );
@@ -40,7 +40,7 @@ pub fn render(seen: &Seen, place: &str, now: Time, look: Look) -> String {
         }
     };
     let mut out = paint(Tone::Strong, place, look.colour) + "\n";
-    for panel in panels::all_panels(books, now) {
+    for panel in panels::all_panels(overview, now) {
         out.push('\n');
         out.push_str(&of_panel(&panel, look));
     }

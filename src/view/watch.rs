@@ -14,7 +14,7 @@ use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
 use crate::store::log::Past;
 use crate::store::view::View;
-use crate::view::books::Seen;
+use crate::view::overview::Seen;
 use crate::view::picture::{self, Scene};
 use crate::view::text::{self, Look};
 

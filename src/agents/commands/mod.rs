@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::agents::agent::{Agent, LONGEST_NUDGE};
 use crate::agents::result::{AgentResult, ArchivedResult};
-use crate::branch::agent_book::AgentBook;
+use crate::branch::agents_document::BranchAgents;
 use crate::console::project::{Project, said_json};
 use crate::console::table::{self, row};
 use crate::core::id::{BranchKey, FileStem};
@@ -244,7 +244,7 @@ fn nudge(
         let live = live.as_mut().context("it is gone")?;
         let agent = live.agent_mut(&id).context("it is gone")?;
         let read = agent.branch.as_deref().and_then(BranchKey::known);
-        let read = read.map(|key| state.read::<AgentBook>(&key));
+        let read = read.map(|key| state.read::<BranchAgents>(&key));
         let mut book = read.as_ref().and_then(|read| read.value.cloned()).unwrap_or_default();
         if read.is_some() {
             // The branch's document counts over all runs of an agent.

@@ -58,7 +58,7 @@ pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
             }
         }
     }
-    for (folder, book) in view.agent_books() {
+    for (folder, book) in view.branch_agents() {
         let left = book.open().filter(|entry| entry.session_id.is_none());
         let left = left.filter(|entry| entry.age(now) > threshold);
         stuck.extend(left.map(|entry| {

@@ -1,11 +1,11 @@
-//! What the books say about a branch, read for people: without the lock, and up to date where the
+//! What the state says about a branch, read for people: without the lock, and up to date where the
 //! session's own transcript is newer than what was saved.
 
 use std::path::Path;
 
 use anyhow::bail;
 
-use crate::branch::agent_book::AgentBook;
+use crate::branch::agents_document::BranchAgents;
 use crate::branch::document::BranchState;
 use crate::branch::folder::handoff_folder;
 use crate::branch::tracked::Stats;
@@ -60,7 +60,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let state: Option<BranchState> = read_document(&view, &key)?;
     let state =
         state.unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
-    let book: AgentBook = read_document(&view, &key)?.unwrap_or_default();
+    let book: BranchAgents = read_document(&view, &key)?.unwrap_or_default();
     let is_here = name == crate::branch::commands::standing::name(project, None)?;
     if !is_here && !view.has_branch_folder(&key) && !is_in_git(&root, name) {
         bail!("git has no branch {name}, and there is no state of one");
@@ -146,9 +146,9 @@ fn current_todos(live: Option<&Live>, state: &BranchState, session: Option<&str>
 /// The book with those marked that are stuck now, and how long each running one has been silent.
 fn witness(
     project: &Project,
-    mut book: AgentBook,
+    mut book: BranchAgents,
     view: &View,
-) -> anyhow::Result<(AgentBook, Vec<(String, u64)>)> {
+) -> anyhow::Result<(BranchAgents, Vec<(String, u64)>)> {
     let now = project.process.now();
     let threshold = project.settings()?.stuck_after();
     let lives = view.lives();

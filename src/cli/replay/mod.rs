@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Play them on the project's own state, not on a copy
     #[arg(long)]
     apply: bool,
-    /// Begin with empty books
+    /// Begin with an empty state
     #[arg(long, conflicts_with = "apply")]
     fresh: bool,
     /// Leave the diffs out
@@ -127,7 +127,7 @@ impl Player<'_> {
     }
 }
 
-/// The books into the scratch project: what hooks read and write, and nothing else of `.claude`.
+/// The state into the scratch project: what hooks read and write, and nothing else of `.claude`.
 fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
     let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(()) };
     let to = to.make(".claude")?;

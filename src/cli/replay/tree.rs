@@ -1,4 +1,4 @@
-//! What the books were before a payload and what they are after it.
+//! What the state was before a payload and what they are after it.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Every hook once, on books that are thrown away: does the program work where it will be called?
+//! Every hook once, on a state that is thrown away: does the program work where it will be called?
 
 use std::path::Path;
 use std::time::Duration;

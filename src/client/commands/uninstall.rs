@@ -17,7 +17,7 @@ use crate::store::settings_file::{Original, SettingsPaths};
 pub struct Arguments {
     #[command(flatten)]
     target: SettingsTarget,
-    /// Delete the books too: .claude/state, .claude/branches and .claude/hookkeeper.json of this
+    /// Delete the state too: .claude/state, .claude/branches and .claude/hookkeeper.json of this
     /// project
     #[arg(long)]
     purge: bool,
@@ -34,7 +34,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     edit::unwire(&found, None).with_context(|| shown.clone())?;
     let other_scopes = other_wired_scopes(project, scope);
     if options.purge {
-        // The books know how to give that file back.
+        // The state know how to give that file back.
         if let Some((other, path)) = other_scopes.iter().find(|(other, _)| *other != Scope::User) {
             bail!(
                 "{} still wires HookKeeper; first: hookkeeper uninstall --scope {}",

@@ -1,4 +1,4 @@
-//! A settings file of the client, edited as the books are: under a lock, replaced whole, with a
+//! A settings file of the client, edited as the state is: under a lock, replaced whole, with a
 //! numbered backup. It is its user's file, so its mode, its owner and a symlink to it stay.
 
 pub mod paths;

@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    // Looked at first: a repair must not make the books that it does not find.
+    // Looked at first: a repair must not make the documents that it does not find.
     let Some(view) = project.view()? else {
         let root = project.root()?;
         return Ok(Outcome::printed(match options.json {

@@ -61,7 +61,7 @@ impl Signal {
     }
 }
 
-/// Why something is blocked, as the books have it.
+/// Why something is blocked, as the state has it.
 fn reason(why: &str) -> String {
     let why = clip(&Redactor::default().text(why), LONGEST);
     match why.as_str() {

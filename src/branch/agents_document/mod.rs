@@ -23,7 +23,7 @@ const AGENTS: &str = "agents";
 const LONGEST_RESULT: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AgentBook {
+pub struct BranchAgents {
     /// The branch's real name; its folder has another one.
     pub branch: Option<String>,
     entries: Entries<Tracked>,
@@ -31,7 +31,7 @@ pub struct AgentBook {
     beside: Beside,
 }
 
-impl AgentBook {
+impl BranchAgents {
     /// For tests, which have bytes of their own.
     #[cfg(any(test, feature = "inside"))]
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -254,7 +254,7 @@ fn default_words(result: &AgentResult) -> String {
 }
 
 // It outlives sessions, but two syncs for every agent would cost more than all the rest.
-document!(AgentBook by BranchKey, Row {
+document!(BranchAgents by BranchKey, Row {
     name: "branch-agents",
     path: "branches/{branch}/agents.json",
     schema: "branch-agents",

@@ -1,7 +1,7 @@
 //! Tests of a branch's agents: counts through everything, what is dropped, what stays text.
 
 use crate::agents::result::{LOST, SUCCESS};
-use crate::branch::agent_book::*;
+use crate::branch::agents_document::*;
 use crate::core::time;
 
 fn agent(id: &str, started: &str) -> Agent {
@@ -12,14 +12,14 @@ fn ended(id: &str, status: &str, at: &str) -> AgentResult {
     AgentResult::from_agent(agent(id, "2026-01-29T10:00:00Z"), status, time::parse(at).unwrap())
 }
 
-fn counts(book: &AgentBook) -> [u64; 4] {
-    let stats = AgentBook::parse(&book.to_bytes()).unwrap().stats();
+fn counts(book: &BranchAgents) -> [u64; 4] {
+    let stats = BranchAgents::parse(&book.to_bytes()).unwrap().stats();
     [stats.total_spawned, stats.completed, stats.failed, stats.stuck]
 }
 
 #[test]
 fn counts_hold_through_everything() {
-    let mut book = AgentBook::default();
+    let mut book = BranchAgents::default();
     let a = agent("a", "2026-01-29T10:00:00Z");
     book.start(&a, None);
     book.start(&a, None);
@@ -31,7 +31,7 @@ fn counts_hold_through_everything() {
     book.mark_stuck("a", true);
     let end = ended("a", SUCCESS, "2026-01-29T10:10:00Z");
     for _ in 0..2 {
-        book = AgentBook::parse(&book.to_bytes()).unwrap();
+        book = BranchAgents::parse(&book.to_bytes()).unwrap();
         book.end(&end, Some("All  good.\n"));
         assert_eq!(counts(&book), [1, 1, 0, 0]);
     }
@@ -54,10 +54,10 @@ fn counts_hold_through_everything() {
 
 #[test]
 fn running_agents_are_never_dropped_and_the_counts_stay() {
-    let mut book = AgentBook::default();
+    let mut book = BranchAgents::default();
     book.start(&agent("first", "2026-01-29T10:00:00Z"), None);
     for n in 0..150 {
-        book = AgentBook::parse(&book.to_bytes()).unwrap();
+        book = BranchAgents::parse(&book.to_bytes()).unwrap();
         book.end(&ended(&format!("a{n}"), SUCCESS, "2026-01-29T10:10:00Z"), None);
     }
     let ids: Vec<String> = book.all().into_iter().map(|entry| entry.id).collect();
@@ -70,7 +70,7 @@ fn what_it_does_not_know_stays_as_it_is() {
     let text = r#"{"agents": [3, {"id": "a", "status": "completed", "mine": [1]},
         {"id": "b", "status": "running", "spawned_epoch": "soon"}, {"id": "c", "status": "running", "x": 1}],
         "stats": {"total_spawned": 7, "y": 2}, "z": {"deep": true}}"#;
-    let mut book = AgentBook::parse(text.as_bytes()).unwrap();
+    let mut book = BranchAgents::parse(text.as_bytes()).unwrap();
     assert_eq!(book.open().count(), 1);
     book.end(&ended("c", SUCCESS, "2026-01-29T10:10:00Z"), None);
     book.end(&ended("b", SUCCESS, "2026-01-29T10:10:00Z"), None);
@@ -85,7 +85,7 @@ fn what_it_does_not_know_stays_as_it_is() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(AgentBook::parse(b"[]").is_err());
-    assert!(AgentBook::parse(br#"{"agents": {}}"#).is_err());
-    assert_eq!(AgentBook::parse(b"\0\0\0"), Ok(AgentBook::default()));
+    assert!(BranchAgents::parse(b"[]").is_err());
+    assert!(BranchAgents::parse(br#"{"agents": {}}"#).is_err());
+    assert_eq!(BranchAgents::parse(b"\0\0\0"), Ok(BranchAgents::default()));
 }

@@ -1,4 +1,4 @@
-//! What the views of `status` are made of: the books as they are at one moment.
+//! What the views of `status` are made of: the state as they are at one moment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,15 +31,15 @@ pub const EARLIER: usize = 5;
 /// What one look at a project found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    Books(Box<Books>),
+    State(Box<Overview>),
     /// There are none yet, or none any more.
-    NoBooks,
+    NoState,
     /// They are there, and cannot be opened.
     Unreadable(String),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Books {
+pub struct Overview {
     pub lives: Vec<Live>,
     pub active: Active,
     pub errors: Errors,
@@ -69,27 +69,28 @@ impl Seen {
     }
 
     pub fn through(view: Option<View>) -> Self {
-        view.map_or(Self::NoBooks, |view| Self::Books(Box::new(Books::read(&view))))
+        view.map_or(Self::NoState, |view| Self::State(Box::new(Overview::read(&view))))
     }
 
     pub fn json(&self, root: &Path) -> Value {
         match self {
-            Self::Books(books) => books.json(root),
-            Self::NoBooks => json!({"project": root, "books": false}),
+            Self::State(overview) => overview.json(root),
+            Self::NoState => json!({"project": root, "books": false}),
             Self::Unreadable(why) => json!({"project": root, "books": null, "error": why}),
         }
     }
 
     /// What the clock alone changes: how many agents look stuck, how many retries are due.
     pub fn by_the_clock(&self, now: Time) -> (usize, usize) {
-        let Self::Books(books) = self else { return (0, 0) };
-        let quiet = books.active.agents.iter().filter(|agent| books.is_quiet(agent, now)).count();
-        let due = books.errors.records().iter().filter(|record| is_due(record, now)).count();
+        let Self::State(overview) = self else { return (0, 0) };
+        let quiet =
+            overview.active.agents.iter().filter(|agent| overview.is_quiet(agent, now)).count();
+        let due = overview.errors.records().iter().filter(|record| is_due(record, now)).count();
         (quiet, due)
     }
 }
 
-impl Books {
+impl Overview {
     fn read(view: &View) -> Self {
         let state = view.state();
         let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
