@@ -99,6 +99,8 @@ impl Project<'_> {
             .with_context(|| format!("the state of {} cannot be changed", root.display()))?;
         let state = State::new(&store);
         let done = work(&store, &state);
+        // Where reading has failed, an answer that was made without it is none.
+        let done = state.check().map_err(anyhow::Error::from).and(done);
         hook_path::keep_remarks(&store, &state, self.process.now())?;
         done
     }
