@@ -29,13 +29,13 @@ pub const SYSTEM: &str = "branches";
 pub struct Witness<'a> {
     state: &'a State<'a>,
     context: &'a Context<'a>,
-    /// By folder: as they were, and as they are now.
-    books: BTreeMap<String, (BranchAgents, BranchAgents)>,
+    /// By folder, as they are now.
+    documents: BTreeMap<String, BranchAgents>,
 }
 
 impl<'a> Witness<'a> {
     pub fn new(state: &'a State<'a>, context: &'a Context<'a>) -> Self {
-        Self { state, context, books: BTreeMap::new() }
+        Self { state, context, documents: BTreeMap::new() }
     }
 
     /// The folder that an agent belongs to which starts now.
@@ -50,8 +50,8 @@ impl<'a> Witness<'a> {
 
     /// How often an agent was nudged, in earlier runs too.
     pub fn nudges(&self, agent: &Agent) -> u64 {
-        let book = agent.branch.as_ref().and_then(|folder| self.books.get(folder));
-        book.and_then(|(_, book)| book.find(&agent.id)).map_or(0, |entry| entry.nudge_count)
+        let book = agent.branch.as_ref().and_then(|folder| self.documents.get(folder));
+        book.and_then(|book| book.find(&agent.id)).map_or(0, |entry| entry.nudge_count)
     }
 
     pub fn end(&mut self, result: &AgentResult, words: Option<&str>) {
@@ -98,7 +98,7 @@ impl<'a> Witness<'a> {
     ) -> Vec<(Tracked, u64)> {
         let mut stuck = Vec::new();
         let context = self.context;
-        folders.extend(self.books.keys().cloned());
+        folders.extend(self.documents.keys().cloned());
         for folder in folders {
             self.change(Some(&folder), |book| find_stuck(book, lives, context, &mut stuck));
         }
@@ -107,24 +107,26 @@ impl<'a> Witness<'a> {
 
     /// Writes down what has changed.
     pub fn put(self, plan: &mut Plan) {
-        for (folder, (before, book)) in self.books {
-            if let (true, Some(key)) = (before != book, BranchKey::known(&folder)) {
-                plan.put(&self.state.read::<BranchAgents>(&key), &book);
+        for (folder, book) in self.documents {
+            let Some(key) = BranchKey::known(&folder) else { continue };
+            let read = self.state.read::<BranchAgents>(&key);
+            if !book.differs_by_name_only(read.value) {
+                plan.put(&read, &book);
             }
         }
     }
 
     fn change(&mut self, folder: Option<&str>, change: impl FnOnce(&mut BranchAgents)) {
         let Some(folder) = folder.filter(|_| self.context.settings.is_on(SYSTEM)) else { return };
-        if !self.books.contains_key(folder) {
+        if !self.documents.contains_key(folder) {
             let Some(key) = BranchKey::known(folder) else { return };
             let mut book = self.state.get_by::<BranchAgents>(&key).cloned().unwrap_or_default();
             if let Some(here) = checkout::known(self.state).filter(|here| here.key == key) {
                 book.branch = Some(here.branch.clone());
             }
-            self.books.insert(folder.to_owned(), (book.clone(), book));
+            self.documents.insert(folder.to_owned(), book);
         }
-        if let Some((_, book)) = self.books.get_mut(folder) {
+        if let Some(book) = self.documents.get_mut(folder) {
             change(book);
         }
     }

@@ -70,6 +70,13 @@ impl BranchAgents {
         text.into_bytes()
     }
 
+    /// Whether nothing but the branch's name is new in it: that is no reason to write it.
+    pub fn differs_by_name_only(&self, before: Option<&Self>) -> bool {
+        let none = Self::default();
+        let before = before.unwrap_or(&none);
+        self.entries == before.entries && self.stats == before.stats && self.beside == before.beside
+    }
+
     pub fn stats(&self) -> Stats {
         let stuck = self.open().filter(|entry| entry.status == STUCK).count() as u64;
         Stats { stuck, ..self.stats.clone() }
