@@ -25,9 +25,21 @@ pub fn current<'s>(state: &'s State, context: &Context) -> Option<&'s Checkout> 
     if context.settings.is_on(SYSTEM) { find(state, context) } else { None }
 }
 
-/// Whether any branch has a folder.
-pub fn has_folders(state: &State) -> bool {
-    keep_planted(state, state.source().has_folder(BRANCHES)).unwrap_or(false)
+/// Whether any branch has a folder: looked for once.
+struct HasFolders(bool);
+
+fn has_folders(state: &State) -> bool {
+    let look = || keep_planted(state, state.source().has_folder(BRANCHES)).unwrap_or(false);
+    state.derive(|| HasFolders(look())).0
+}
+
+/// The branch that is checked out, where branches have folders: where none has anything, nobody
+/// asks git.
+pub fn among_folders<'s>(state: &'s State, context: &Context) -> Option<&'s Checkout> {
+    if !context.settings.is_on(SYSTEM) || !has_folders(state) {
+        return None;
+    }
+    find(state, context)
 }
 
 /// The branch that is checked out, and its state if it has one.
@@ -35,11 +47,7 @@ pub fn with_state<'s>(
     state: &'s State,
     context: &Context,
 ) -> Option<(&'s Checkout, &'s BranchState)> {
-    // Where no branch has anything, nobody asks git.
-    if !context.settings.is_on(SYSTEM) || !has_folders(state) {
-        return None;
-    }
-    let checkout = current(state, context)?;
+    let checkout = among_folders(state, context)?;
     Some((checkout, state.get_by::<BranchState>(&checkout.key)?))
 }
 

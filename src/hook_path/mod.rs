@@ -19,7 +19,6 @@ use crate::loops::governor::CLIENTS_CAP;
 use crate::process::Process;
 use crate::process::stdin::{self, Payload};
 use crate::process::trace::{self, Lines};
-use crate::session::notices::Notices;
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
 use crate::store::dir::Dir;
@@ -30,7 +29,7 @@ use crate::turn::root;
 use crate::turn::world::World;
 
 use kept::{keep_after, record, reject};
-use waiting::{Played, play_spool, put_aside};
+use waiting::{Played, add_news, play_spool, put_aside};
 
 pub use waiting::{keep_remarks, locked_store};
 
@@ -91,8 +90,7 @@ fn handle(
         }
     };
     debug!("locked");
-    let settings = store.settings.clone();
-    let context = context(process, event, &root, &settings, &world);
+    let context = context(process, event, &root, &store.settings, &world);
     record(process, event, bytes, store.state_dir(), &context);
     let settled = match play_spool(process, &store, &root) {
         Ok(Played::All) => settle(event, &store, &context),
@@ -134,20 +132,13 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     if news.is_empty() && !(kind.row().shows_notices && can_show) {
         return;
     }
-    let read = state.read::<Notices>(&());
-    let before = read.value.cloned().unwrap_or_default();
-    let mut notices = before.clone();
-    // The notices themselves may have been put away.
-    news.extend(state.take_remarks());
-    for (key, text) in &news {
-        notices.add(key, text, context.spelled());
-    }
+    let (read, mut notices) = add_news(state, news, context.now);
     if can_show {
         for text in notices.take_waiting() {
             plan.reply.tell_user(&text);
         }
     }
-    if before != notices {
+    if read.value.cloned().unwrap_or_default() != notices {
         // First of all: what is to be said must not be lost with the rest.
         plan.changes.insert(0, Change::Put(read.write(&notices)));
     }

@@ -12,8 +12,8 @@ use crate::hook_path::kept::redacted;
 use crate::hook_path::{context, settle};
 use crate::process::Process;
 use crate::session::notices::Notices;
-use crate::state::State;
 use crate::state::plan::Change;
+use crate::state::{Read, State};
 use crate::store::dir::Dir;
 use crate::store::spool::{self, Entry};
 use crate::store::{Opened, Store, rejected};
@@ -44,17 +44,26 @@ pub fn keep_remarks(store: &Store, state: &State, now: time::Time) -> Result<()>
         return Ok(());
     }
     let fresh = State::new(store);
-    let read = fresh.read::<Notices>(&());
-    let before = read.value.cloned().unwrap_or_default();
-    let mut notices = before.clone();
-    news.extend(fresh.take_remarks());
-    for (key, text) in news {
-        notices.add(&key, &text, time::spell(now));
-    }
-    match before == notices {
+    let (read, notices) = add_news(&fresh, news, now);
+    match read.value.cloned().unwrap_or_default() == notices {
         true => Ok(()),
         false => store.commit(&[Change::Put(read.write(&notices))], &fresh),
     }
+}
+
+/// The notices with what is new. They themselves may have been put away: that is said too.
+pub fn add_news<'s>(
+    state: &'s State,
+    mut news: Vec<(String, String)>,
+    now: time::Time,
+) -> (Read<'s, Notices>, Notices) {
+    let read = state.read::<Notices>(&());
+    let mut notices = read.value.cloned().unwrap_or_default();
+    news.extend(state.take_remarks());
+    for (key, text) in news {
+        notices.add(&key, &text, time::spell(now));
+    }
+    (read, notices)
 }
 
 pub enum Played {

@@ -30,11 +30,11 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let source = record::source(event);
     let mut plan = Plan::because(source.clone());
-    let here = checkout::with_state(state, context).map(|(here, _)| here.key.as_str().to_owned());
     let own = record::own(event, state);
     let known = own.into_iter().flat_map(|live| &live.agents);
     let mut folders: BTreeSet<String> = known.filter_map(|agent| agent.branch.clone()).collect();
-    folders.extend(here.or_else(|| checkout_folder(state, context)));
+    let here = checkout::among_folders(state, context);
+    folders.extend(here.map(|here| here.key.as_str().to_owned()));
     let gone = abandoned(event, state, context);
     let is_gone = |live: &Live| gone.iter().any(|other| other.session_id == live.session_id);
     let mut witness = Witness::new(state, context);
@@ -78,14 +78,6 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     witness.put(&mut plan);
     plan.reply.context = restored_context::at_start(event, &live, &stuck, state, context);
     plan
-}
-
-/// The folder of the branch that is checked out, where branches have folders.
-fn checkout_folder(state: &State, context: &Context) -> Option<String> {
-    if !checkout::has_folders(state) {
-        return None;
-    }
-    checkout::current(state, context).map(|here| here.key.as_str().to_owned())
 }
 
 /// The session's client was killed and it goes on in another one: nothing of the old one runs any

@@ -284,23 +284,18 @@ impl<'s> State<'s> {
     fn trouble(&self, entry: &Entry, error: Error) {
         let is_planted = matches!(error, Error::Planted { .. });
         entry.is_unreadable.set(true);
-        match entry.doc.row.trouble {
-            Trouble::PlantedIsLeftOut if is_planted => {
-                let folder = entry.doc.name();
-                let folder = folder.split('/').next().unwrap_or_default();
-                self.remark(format!("{folder}/{error}"), format!("HookKeeper: {error}."));
-                *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
-            }
-            Trouble::LeftOut => {
-                let folder = entry.doc.name();
-                let folder = folder.split('/').next().unwrap_or_default();
-                self.remark(folder.to_owned(), format!("HookKeeper: {error}."));
-                *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
-            }
+        let name = entry.doc.name();
+        let folder = name.split('/').next().unwrap_or_default();
+        let key = match entry.doc.row.trouble {
+            Trouble::PlantedIsLeftOut if is_planted => format!("{folder}/{error}"),
+            Trouble::LeftOut => folder.to_owned(),
             Trouble::Fails | Trouble::PlantedIsLeftOut => {
                 self.keep_error::<()>(Err(error));
+                return;
             }
-        }
+        };
+        self.remark(key, format!("HookKeeper: {error}."));
+        *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
     }
 }
 
