@@ -194,7 +194,7 @@ document!(ParkedSynthesis by str, Row {
     title: "Parked synthesis",
     about: "the findings of a session while another's are in their place",
     ..Row::EPHEMERAL
-}, Doc::by_id);
+}, Doc::by_id, schema: Synthesis);
 
 #[cfg(test)]
 mod tests {

@@ -4,3 +4,10 @@ pub mod document;
 pub mod location;
 pub mod retry;
 pub mod target;
+
+use crate::state::Documents;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add::<document::Errors>();
+}

@@ -35,7 +35,16 @@ pub mod worktree;
 pub mod worktree_status;
 pub mod xml;
 
+use crate::state::Documents;
 use error::{Error, Result};
 use reconcile::{Correction, GitFacts, MergedTask, task_branch};
 use repository::{LockedRepository, Repository, ensure_started};
 use tasks_folder::TasksFolder;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add_file::<document::Execution>(&document::ROW, |_, bytes| {
+        document::parse(bytes).map(drop)
+    });
+    all.add::<registry::Executions>();
+}

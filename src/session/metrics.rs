@@ -274,7 +274,7 @@ document!(Metrics, Row {
     title: "Session metrics",
     about: "what the last sessions came to",
     ..Row::DURABLE
-}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
 
 /// Entries that are too old for `metrics.json`.
 pub const ARCHIVE: Row = Row {

@@ -47,11 +47,19 @@ use std::path::Path;
 use crate::core::error::{Error, Result};
 use crate::core::settings::{Durability, Settings};
 use crate::core::time::Time;
+use crate::state::Documents;
+use crate::state::declared::parses_as;
 use crate::state::plan::Change;
 use crate::state::{Aside, Doc, Source, State, Write};
 use dir::Dir;
 use folders::Folders;
 use lock::{Lock, Taken};
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add_file::<log::Line>(&log::ROW, |_, _| Ok(()));
+    all.add_file::<spool::Entry>(&spool::ROW, parses_as::<spool::Entry>);
+}
 
 /// Where every new document is written before it takes its place.
 const NEW: &str = ".new";

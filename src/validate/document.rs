@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::core::error::{Error, Result};
+use crate::state::Declared;
 use crate::state::Doc;
-use crate::validate::documents::Declared;
 use crate::validate::schema;
 use crate::validate::schema::checker::{Checker, Fault};
 
@@ -15,7 +15,7 @@ pub struct Checkers(BTreeMap<&'static str, Checker>);
 impl Checkers {
     pub fn new() -> Result<Self> {
         let mut checkers = BTreeMap::new();
-        for row in schema::all() {
+        for Declared { row, .. } in schema::all() {
             let bad = |why| Error::Schema { name: row.schema, why };
             let checker = Checker::load(&schema::text(row.schema)).map_err(bad)?;
             checkers.insert(row.schema, checker);

@@ -1,7 +1,8 @@
 //! Which file below `.claude` is what, by its path.
 
+use crate::state::Declared;
 use crate::state::{Doc, Format};
-use crate::validate::documents::{self, Declared};
+use crate::validate::documents;
 
 pub enum Place {
     /// One document.

@@ -270,4 +270,4 @@ document!(BranchAgents by BranchKey, Row {
     is_durable: false,
     trouble: Trouble::PlantedIsLeftOut,
     ..Row::SHARED
-}, |row, key| Doc::new(row, key.as_str()), parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, |row, key| Doc::new(row, key.as_str()), schema: crate::branch::tracked::File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);

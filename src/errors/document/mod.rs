@@ -285,7 +285,7 @@ document!(Errors, Row {
     title: "Classified errors",
     about: "failures, and what became of them",
     ..Row::EPHEMERAL
-}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
 
 impl<'de> Deserialize<'de> for Errors {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -11,23 +11,23 @@ pub mod node;
 
 use std::borrow::Cow;
 
-use crate::state::Row;
+use crate::state::{Declared, Row};
 use crate::validate::documents;
 
 /// The schemas, by the first document that has each.
-pub fn all() -> Vec<&'static Row> {
-    let mut rows: Vec<&'static Row> = Vec::new();
+pub fn all() -> Vec<Declared> {
+    let mut first: Vec<Declared> = Vec::new();
     for declared in documents::all() {
         let schema = declared.row.schema;
-        if !schema.is_empty() && rows.iter().all(|row| row.schema != schema) {
-            rows.push(declared.row);
+        if !schema.is_empty() && first.iter().all(|known| known.row.schema != schema) {
+            first.push(declared);
         }
     }
-    rows
+    first
 }
 
 pub fn named(name: &str) -> Option<&'static Row> {
-    all().into_iter().find(|row| row.schema == name)
+    all().into_iter().map(|declared| declared.row).find(|row| row.schema == name)
 }
 
 /// The text of a schema; empty if there is none.
