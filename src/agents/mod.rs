@@ -3,6 +3,7 @@ pub mod commands;
 pub mod findings;
 pub mod lists;
 pub mod marks;
+pub mod panel;
 pub mod result;
 pub mod synthesis;
 

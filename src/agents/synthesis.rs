@@ -3,10 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agents::panel;
 use crate::agents::result::{AgentResult, Finding};
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, document};
 
 const FINDINGS: usize = 200;
@@ -178,6 +180,7 @@ document!(
         schema: "synthesis",
         title: "Synthesis",
         about: "all findings of a session",
+        status: Some(StatusPart { place: 40, read: panel::section }),
         ..Row::EPHEMERAL
     }
 );

@@ -3,6 +3,7 @@ pub mod checkout;
 pub mod commands;
 pub mod document;
 pub mod folder;
+pub mod panels;
 pub mod saved;
 pub mod tracked;
 pub mod witness;

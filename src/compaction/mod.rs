@@ -1,5 +1,6 @@
 pub mod backup;
 pub mod commands;
+pub mod panel;
 
 use crate::state::Documents;
 

@@ -2,6 +2,7 @@ pub mod classify;
 pub mod commands;
 pub mod document;
 pub mod location;
+pub mod panel;
 pub mod retry;
 pub mod target;
 

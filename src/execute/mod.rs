@@ -12,6 +12,7 @@ pub mod graph;
 pub mod locate;
 pub mod merge;
 pub mod merge_commit;
+pub mod panel;
 pub mod partial_checkout;
 pub mod plan;
 pub mod plan_files;

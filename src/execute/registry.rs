@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
+use crate::execute::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Row, document};
 use crate::store::view::View;
 
@@ -118,6 +120,7 @@ document!(
         schema: "executions",
         title: "Executions of a project",
         about: "where the executions of a project are",
+        status: Some(StatusPart { place: 90, read: panel::section }),
         ..Row::EPHEMERAL
     }
 );

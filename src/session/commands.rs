@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::console::project::{Project, said_json};
-use crate::console::table::{self, row};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::session::live::Live;

@@ -7,6 +7,7 @@ pub mod live;
 pub mod metrics;
 pub mod notices;
 pub mod notifications;
+pub mod panels;
 pub mod record;
 pub mod workflow;
 

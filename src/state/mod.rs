@@ -8,6 +8,7 @@ pub mod frozen;
 pub mod handle;
 #[cfg(test)]
 pub mod map;
+pub mod panel;
 pub mod plan;
 pub mod row;
 pub mod source;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::core::id::FileStem;
+use crate::state::panel::StatusPart;
 
 /// The bytes of a document as they were read. A document may keep them, and parse what it needs.
 pub type Bytes = Rc<Vec<u8>>;
@@ -58,6 +59,8 @@ pub struct Row {
     pub trouble: Trouble,
     /// The version of its format that this program knows.
     pub version: u64,
+    /// What `status` shows of it.
+    pub status: Option<StatusPart>,
 }
 
 impl Row {
@@ -74,6 +77,7 @@ impl Row {
         writers: Writers::Ours,
         trouble: Trouble::Fails,
         version: 1,
+        status: None,
     };
 
     /// A JSON document of our own that outlives the client.

@@ -105,10 +105,6 @@ impl View {
     pub fn names(&self, folder: &str) -> Vec<String> {
         Source::names(self, folder).unwrap_or_default()
     }
-
-    pub fn count(&self, folder: &str) -> usize {
-        self.names(folder).len()
-    }
 }
 
 impl Source for View {

@@ -1,9 +1,8 @@
 //! `hookkeeper status`: the state at a glance, once or for as long as somebody watches.
 
 pub mod layout;
-pub mod loops;
+pub mod notes;
 pub mod overview;
-pub mod panels;
 pub mod picture;
 #[cfg(test)]
 pub mod picture_tests;

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::console::screen;
-use crate::console::table::{Tone, clean};
+use crate::core::table::{Tone, clean};
 use crate::core::time::Time;
 use crate::process::Terminal;
+use crate::state::panel::Panel;
 use crate::turn::root;
 use crate::view::overview::Seen;
-use crate::view::panels::{self, Panel};
 
 /// How the text may look.
 #[derive(Clone, Copy)]
@@ -40,14 +40,14 @@ pub fn render(seen: &Seen, place: &str, now: Time, look: Look) -> String {
         }
     };
     let mut out = paint(Tone::Strong, place, look.colour) + "\n";
-    for panel in panels::all_panels(overview, now) {
+    for panel in overview.panels(now) {
         out.push('\n');
-        out.push_str(&of_panel(&panel, look));
+        out.push_str(&render_panel(&panel, look));
     }
     out
 }
 
-fn of_panel(panel: &Panel, look: Look) -> String {
+fn render_panel(panel: &Panel, look: Look) -> String {
     let title = paint(Tone::Strong, panel.title, look.colour);
     let mut out = format!("{title}: {}\n", paint(panel.tone, &panel.says, look.colour));
     let lines = panel.table.lines(look.width.saturating_sub(INDENT));

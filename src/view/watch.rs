@@ -91,9 +91,10 @@ impl Watched<'_> {
         while !signals.say_end() {
             let now = self.project.process.now();
             let seen = Seen::look(&self.root, self.home.as_deref());
-            let is_new = before.as_ref() != Some(&(seen.by_the_clock(now), seen.clone()));
+            let after = (seen.due(now), seen.json(&self.root).to_string());
+            let is_new = before.as_ref() != Some(&after);
             let text = match json {
-                true => seen.json(&self.root).to_string(),
+                true => after.1.clone(),
                 false => {
                     let look = Look { width: text::width(terminal), colour: false };
                     let text = text::render(&seen, &self.place, now, look);
@@ -104,7 +105,7 @@ impl Watched<'_> {
             if is_new && lines.print(&text).is_err() {
                 return Ok(());
             }
-            before = Some((seen.by_the_clock(now), seen));
+            before = Some(after);
             if lines.wait(self.interval) != Heard::Nothing {
                 return Ok(());
             }

@@ -7,8 +7,8 @@ use crate::branch::tracked::Tracked;
 use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
 use crate::console::project::{Project, said_json};
-use crate::console::table::{self, clean, row};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, clean, row};
 use crate::core::time::{self, Time};
 use crate::handoff;
 

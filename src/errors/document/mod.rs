@@ -14,6 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::core::entries::{self, Entries, Shared, Slot};
 use crate::core::text::Extra;
 use crate::core::time::Time;
+use crate::errors::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Row, document};
 
 pub use class::Class;
@@ -284,6 +286,7 @@ document!(Errors, Row {
     schema: "errors",
     title: "Classified errors",
     about: "failures, and what became of them",
+    status: Some(StatusPart { place: 30, read: panel::section }),
     ..Row::EPHEMERAL
 }, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
 

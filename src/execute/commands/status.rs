@@ -1,8 +1,8 @@
 //! `execute status`: layers as a tree with bars; and `execute stop`.
 
 use crate::console::project::said_json;
-use crate::console::table::{align, clean};
 use crate::core::outcome::Outcome;
+use crate::core::table::{align, clean};
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::execute::TasksFolder;

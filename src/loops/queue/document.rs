@@ -8,7 +8,9 @@ use crate::core::ending::Ending;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
+use crate::loops::queue::panel;
 use crate::session::metrics::Work;
+use crate::state::panel::StatusPart;
 use crate::state::{Bytes, Doc, Document, Format, Row, document};
 
 pub const VERSION: u64 = 1;
@@ -317,6 +319,7 @@ document!(
         schema: "work-queue",
         title: "Work queue",
         about: "prioritised work items",
+        status: Some(StatusPart { place: 50, read: panel::section }),
         ..Row::SHARED
     }
 );

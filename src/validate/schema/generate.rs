@@ -50,9 +50,7 @@ fn generated(declared: &Declared) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.transforms.push(Box::new(RecursiveTransform(tidy)));
     let Some(mut schema) = (declared.schema)(settings.into_generator()) else {
-        panic!(
-            "the schema {name} has no type: declare its document with the macro `document`"
-        )
+        panic!("the schema {name} has no type: declare its document with the macro `document`")
     };
     let mut ordered = Map::new();
     ordered.insert("$schema".into(), schema.remove("$schema").unwrap());

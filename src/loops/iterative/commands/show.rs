@@ -4,9 +4,9 @@ use anyhow::bail;
 use serde_json::json;
 
 use crate::console::project::said_json;
-use crate::console::table::{self, row};
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::loops::iterative::commands::task_command::TaskCommand;

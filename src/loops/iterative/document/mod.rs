@@ -26,6 +26,8 @@ use crate::core::id::TaskSlug;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
+use crate::loops::iterative::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Format, Row, Trouble, document, text_document};
 use lifecycle::Status;
 pub use unit::Unit;
@@ -212,6 +214,7 @@ document!(Task by TaskSlug, Row {
     title: "Iterative task",
     about: "a task in units, and where it stands",
     trouble: Trouble::LeftOut,
+    status: Some(StatusPart { place: 80, read: panel::section }),
     ..Row::SHARED
 }, |row, slug| Doc::new(row, slug.as_str()));
 

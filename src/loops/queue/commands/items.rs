@@ -4,8 +4,8 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::console::project::{Project, one_of, said_json, said_with};
-use crate::console::table::{self, row};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::clip;
 use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
