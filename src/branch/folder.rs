@@ -44,10 +44,10 @@ impl View {
     /// The agents of all branches, by folder.
     pub fn branch_agents(&self) -> Vec<(String, BranchAgents)> {
         let state = self.state();
-        let book = |key: &BranchKey| {
+        let document = |key: &BranchKey| {
             Some((key.as_str().to_owned(), state.get_by::<BranchAgents>(key)?.clone()))
         };
-        all_keys(self).iter().filter_map(book).collect()
+        all_keys(self).iter().filter_map(document).collect()
     }
 
     /// The folder of a branch of this checkout.

@@ -158,8 +158,8 @@ fn other_systems(
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
     let open = crate::loops::iterative::drive::task(event, state, context)
-        .filter(|book| book.state.is_open());
-    let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
+        .filter(|documents| documents.state.is_open());
+    let task = open.and_then(|documents| serde_json::to_value(&documents.state).ok());
     extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
 }

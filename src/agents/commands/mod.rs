@@ -245,16 +245,16 @@ fn nudge(
         let agent = live.agent_mut(&id).context("it is gone")?;
         let read = agent.branch.as_deref().and_then(BranchKey::known);
         let read = read.map(|key| state.read::<BranchAgents>(&key));
-        let mut book = read.as_ref().and_then(|read| read.value.cloned()).unwrap_or_default();
+        let mut document = read.as_ref().and_then(|read| read.value.cloned()).unwrap_or_default();
         if read.is_some() {
             // The branch's document counts over all runs of an agent.
-            agent.nudge_count = book.nudge(agent, &now) - 1;
+            agent.nudge_count = document.nudge(agent, &now) - 1;
         }
         agent.nudge(message.as_deref(), &now);
         let nudged = agent.clone();
         record::put_with_copies(&mut plan, live, state);
         if let Some(read) = &read {
-            plan.put(read, &book);
+            plan.put(read, &document);
         }
         store.commit(&plan.changes, state)?;
         Ok(nudged)

@@ -15,7 +15,7 @@ use crate::process::files;
 use crate::store::view::View;
 
 /// An agent that is stuck: one of a live session, or one that another tool has left in a branch's
-/// book.
+/// document.
 pub enum Stuck {
     Own(Box<Agent>),
     Left { entry: Box<Tracked>, folder: String },
@@ -58,8 +58,8 @@ pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
             }
         }
     }
-    for (folder, book) in view.branch_agents() {
-        let left = book.open().filter(|entry| entry.session_id.is_none());
+    for (folder, document) in view.branch_agents() {
+        let left = document.open().filter(|entry| entry.session_id.is_none());
         let left = left.filter(|entry| entry.age(now) > threshold);
         stuck.extend(left.map(|entry| {
             let silent = entry.age(now);

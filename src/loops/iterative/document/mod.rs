@@ -2,7 +2,6 @@
 //! and verified. `progress.md` is primary for what happened, `state.json` is what follows from it;
 //! what a unit is about comes from the plan (`tasks.md`, `plan.md`).
 
-pub mod book;
 pub mod brief;
 pub mod by_hand;
 pub mod context;
@@ -16,6 +15,7 @@ pub mod planned;
 pub mod progress;
 pub mod rebuild;
 pub mod step;
+pub mod task_documents;
 pub mod unit;
 pub mod units;
 
