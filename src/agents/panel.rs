@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::agents::synthesis::Synthesis;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, file_and_line};
-use crate::state::panel::{Look, Panel, Section, severity};
+use crate::state::panel::{Panel, PanelContext, Section, severity};
 
-pub fn section(look: &Look) -> Section {
-    let synthesis = look.state.get::<Synthesis>().cloned();
+pub fn section(context: &PanelContext) -> Section {
+    let synthesis = context.state.get::<Synthesis>().cloned();
     let summary = synthesis.as_ref().map(|synthesis| &synthesis.summary);
     let findings = synthesis.as_ref().map(|synthesis| &synthesis.findings);
     let json = [("synthesis", json!(summary)), ("findings", json!(findings))];

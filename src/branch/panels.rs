@@ -13,13 +13,13 @@ use crate::process::files;
 use crate::session::active::Active;
 use crate::session::live::Live;
 use crate::session::panels::live_sessions;
-use crate::state::panel::{Column, Look, Panel, Section, short, since};
+use crate::state::panel::{Column, Panel, PanelContext, Section, short, since};
 
 /// The agents that run, and which of them are quiet.
-pub fn agents(look: &Look) -> Section {
-    let lives = live_sessions(look.state);
-    let active = Active::from_records(lives.iter(), look.state.get::<Active>());
-    let quiet_after = look.settings.stuck_after_minutes;
+pub fn agents(context: &PanelContext) -> Section {
+    let lives = live_sessions(context.state);
+    let active = Active::from_records(lives.iter(), context.state.get::<Active>());
+    let quiet_after = context.settings.stuck_after_minutes;
     Section::new([("agents", json!(active))], move |now| {
         Some(agents_panel(&active, &lives, |agent| is_quiet(agent, &lives, quiet_after, now), now))
     })
@@ -88,8 +88,8 @@ pub fn is_quiet<'a>(
 }
 
 /// The loops of branches, those that run first.
-pub fn loops(look: &Look) -> Section {
-    let branches = folder::all_states(look.state);
+pub fn loops(context: &PanelContext) -> Section {
+    let branches = folder::all_states(context.state);
     Section::new([("branches", json!(branches))], move |_| loops_panel(&branches))
 }
 

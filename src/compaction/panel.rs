@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::compaction::backup::{Kept, kept_backups};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::time::{self, Time};
-use crate::state::panel::{Look, Panel, Section, short, since};
+use crate::state::panel::{Panel, PanelContext, Section, short, since};
 
-pub fn section(look: &Look) -> Section {
-    let backups = kept_backups(look.state);
+pub fn section(context: &PanelContext) -> Section {
+    let backups = kept_backups(context.state);
     let named = |kept: &Kept| json!({"file": kept.file, "session_id": kept.session_id});
     let json: Vec<Value> = backups.iter().map(named).collect();
     Section::new([("backups", json.into())], move |now| Some(panel(&backups, now)))

@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::time::{self, Time};
 use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record};
-use crate::state::panel::{Look, Panel, Section, since};
+use crate::state::panel::{Panel, PanelContext, Section, since};
 
-pub fn section(look: &Look) -> Section {
-    let errors = look.state.get::<Errors>().cloned().unwrap_or_default();
+pub fn section(context: &PanelContext) -> Section {
+    let errors = context.state.get::<Errors>().cloned().unwrap_or_default();
     Section::new([("errors", json!(errors))], move |now| Some(panel(&errors, now)))
 }
 

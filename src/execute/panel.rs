@@ -8,10 +8,10 @@ use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
 use crate::execute::registry::Executions;
 use crate::execute::unfinished::{Unfinished, unfinished};
-use crate::state::panel::{Look, Panel, Section};
+use crate::state::panel::{Panel, PanelContext, Section};
 
-pub fn section(look: &Look) -> Section {
-    let known = look.state.get::<Executions>().map(|all| all.executions.as_slice());
+pub fn section(context: &PanelContext) -> Section {
+    let known = context.state.get::<Executions>().map(|all| all.executions.as_slice());
     let newest_first = known.unwrap_or_default().iter().rev();
     let open: Vec<Unfinished> =
         newest_first.filter_map(|known| unfinished(Path::new(&known.tasks_path))).collect();

@@ -32,9 +32,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let mut live = record::open_session(event, state, context);
     live.last_seen = context.spelled();
-    let stands = Standing::read(event, state, context);
-    let branch = branch_state(&live, &stands, state, context);
-    let backup = backup(event, &live, &stands, branch.as_ref(), state, context);
+    let snapshot = SessionSnapshot::read(event, state, context);
+    let branch = branch_state(&live, &snapshot, state, context);
+    let backup = backup(event, &live, &snapshot, branch.as_ref(), state, context);
     let mut plan = Plan::because("the same as the last backup");
     let kept = kept_backups(state);
     let last = live.last_backup.as_ref().filter(|last| {
@@ -58,20 +58,20 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         plan.put(&state.read::<BranchState>(&here.key), &branch);
     }
     record::put_with_copies(&mut plan, &live, state);
-    let (plan_file, todos) = (stands.plan.as_ref(), stands.todos.as_slice());
+    let (plan_file, todos) = (snapshot.plan.as_ref(), snapshot.todos.as_slice());
     plan.reply.context =
         restored_context::for_summary(event, &live, plan_file, todos, state, context);
     plan
 }
 
-/// Where the session stands, as the client's files and the plan tell.
-struct Standing {
+/// Where the session snapshot, as the client's files and the plan tell.
+struct SessionSnapshot {
     in_context: InContext,
     plan: Option<PlanFile>,
     todos: Vec<Todo>,
 }
 
-impl Standing {
+impl SessionSnapshot {
     fn read(event: &Event, state: &State, context: &Context) -> Self {
         let here = checkout::current(state, context);
         let transcript = event.text("transcript_path");
@@ -84,11 +84,11 @@ impl Standing {
     }
 }
 
-/// The state of the branch that is checked out, with where the session stands. It is not dated:
+/// The state of the branch that is checked out, with where the session snapshot. It is not dated:
 /// a snapshot that differs only in time is the same.
 fn branch_state(
     live: &Live,
-    stands: &Standing,
+    snapshot: &SessionSnapshot,
     state: &State,
     context: &Context,
 ) -> Option<BranchState> {
@@ -97,22 +97,22 @@ fn branch_state(
     let mut branch = found.unwrap_or_default();
     branch.branch.clone_from(&here.branch);
     branch.compacted_at = None;
-    let (workflow, plan) = (live.workflow.as_ref(), stands.plan.clone());
-    branch.save(&live.session_id, workflow, plan, &stands.todos, &context.redact);
+    let (workflow, plan) = (live.workflow.as_ref(), snapshot.plan.clone());
+    branch.save(&live.session_id, workflow, plan, &snapshot.todos, &context.redact);
     Some(branch)
 }
 
 fn backup(
     event: &Event,
     live: &Live,
-    stands: &Standing,
+    snapshot: &SessionSnapshot,
     branch: Option<&BranchState>,
     state: &State,
     context: &Context,
 ) -> Backup {
     let lives = record::others(&live.session_id, state).chain(std::iter::once(live));
     let value = |document: serde_json::Result<Value>| document.unwrap_or_default();
-    let in_context = &stands.in_context;
+    let in_context = &snapshot.in_context;
     let mut backup = Backup {
         timestamp: context.spelled(),
         reason: reason(event, context),

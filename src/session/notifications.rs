@@ -10,7 +10,7 @@ use crate::core::schema_fields;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{Extra, keep_newest};
 use crate::core::time::Time;
-use crate::state::panel::{Look, Panel, Section, StatusPart, short, since};
+use crate::state::panel::{Panel, PanelContext, Section, StatusPart, short, since};
 use crate::state::{Row, document};
 
 const NEWEST: usize = 100;
@@ -114,8 +114,8 @@ document!(
 );
 
 /// What `status` shows of them.
-fn section(look: &Look) -> Section {
-    let all = look.state.get::<Notifications>().cloned().unwrap_or_default();
+fn section(context: &PanelContext) -> Section {
+    let all = context.state.get::<Notifications>().cloned().unwrap_or_default();
     Section::new([("notifications", json!(all))], move |now| panel(&all, now))
 }
 

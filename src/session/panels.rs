@@ -9,7 +9,7 @@ use crate::session::current;
 use crate::session::live::Live;
 use crate::session::metrics::{Entry, Metrics};
 use crate::state::State;
-use crate::state::panel::{Column, Look, Panel, Section, short, since};
+use crate::state::panel::{Column, Panel, PanelContext, Section, short, since};
 
 const EARLIER: usize = 5;
 
@@ -20,8 +20,8 @@ pub fn live_sessions(state: &State) -> Vec<Live> {
     lives
 }
 
-pub fn sessions(look: &Look) -> Section {
-    let lives = live_sessions(look.state);
+pub fn sessions(context: &PanelContext) -> Section {
+    let lives = live_sessions(context.state);
     let newest = current::latest(lives.iter()).map(|live| &live.session_id);
     let json = [("current", json!(newest)), ("sessions", json!(lives))];
     Section::new(json, move |now| Some(sessions_panel(&lives, now)))
@@ -51,8 +51,8 @@ fn sessions_panel(lives: &[Live], now: Time) -> Panel {
 }
 
 /// The last sessions that ended.
-pub fn earlier(look: &Look) -> Section {
-    let entries = look.state.get::<Metrics>().map(|all| all.newest(EARLIER)).unwrap_or_default();
+pub fn earlier(context: &PanelContext) -> Section {
+    let entries = context.state.get::<Metrics>().map(|all| all.newest(EARLIER)).unwrap_or_default();
     Section::new([("earlier", json!(entries))], move |_| earlier_panel(&entries))
 }
 

@@ -16,11 +16,11 @@ const TEXT: usize = 160;
 pub struct StatusPart {
     /// Parts are shown in the order of these numbers; no two have the same.
     pub place: u8,
-    pub read: fn(&Look) -> Section,
+    pub read: fn(&PanelContext) -> Section,
 }
 
 /// What a part is made from: the state as it is at one moment.
-pub struct Look<'s> {
+pub struct PanelContext<'s> {
     pub state: &'s State<'s>,
     pub settings: &'s Settings,
 }

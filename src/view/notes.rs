@@ -7,15 +7,15 @@ use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::autonomous::document::Autonomous;
 use crate::state::Doc;
-use crate::state::panel::{Column, Look, Panel, Section, since};
-use crate::store::log::Past;
+use crate::state::panel::{Column, Panel, PanelContext, Section, since};
+use crate::store::log::LoggedRun;
 
 /// What needs somebody's eye and has no place of its own.
-pub fn section(look: &Look) -> Section {
-    let files_in = |folder: &str| look.state.source().names(folder).unwrap_or_default().len();
+pub fn section(context: &PanelContext) -> Section {
+    let files_in = |folder: &str| context.state.source().names(folder).unwrap_or_default().len();
     let [spool, rejected, quarantine] =
         ["state/spool", "state/rejected", "state/quarantine"].map(files_in);
-    let unreadable = look.state.unreadable();
+    let unreadable = context.state.unreadable();
     // Another tool may have a file by the loop's name.
     let unreadable = unreadable.iter().filter(|doc| !doc.is::<Autonomous>());
     let unreadable: Vec<String> = unreadable.map(Doc::name).collect();
@@ -52,8 +52,8 @@ fn panel(notes: &[(Tone, String)]) -> Option<Panel> {
 }
 
 /// What the hooks did, newest first: only on the screen.
-pub fn hooks(log: &[Past], now: Time) -> Panel {
-    let row = |past: &Past| {
+pub fn hooks(log: &[LoggedRun], now: Time) -> Panel {
+    let row = |past: &LoggedRun| {
         let clock = past.time.get(11..19).unwrap_or(&past.time);
         vec![
             Cell::new(Tone::Dim, clock),

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use crate::core::settings::Settings;
 use crate::core::time::Time;
 use crate::state::State;
-use crate::state::panel::{Look, Panel, Section, StatusPart};
+use crate::state::panel::{Panel, PanelContext, Section, StatusPart};
 use crate::store::view::View;
 use crate::validate::documents;
 use crate::view::notes;
 
 /// What one look at a project found.
-pub enum Seen {
+pub enum Observed {
     State(Box<Overview>),
     /// There are none yet, or none any more.
     NoState,
@@ -28,7 +28,7 @@ pub struct Overview {
     sections: Vec<Section>,
 }
 
-impl Seen {
+impl Observed {
     pub fn look(root: &Path, home: Option<&Path>) -> Self {
         View::open(root, home)
             .map_or_else(|error| Self::Unreadable(error.to_string()), Self::through)
@@ -56,10 +56,10 @@ impl Seen {
 
 impl Overview {
     pub fn read(state: &State, settings: &Settings) -> Self {
-        let look = Look { state, settings };
-        let sections = parts().iter().map(|part| (part.read)(&look)).collect();
+        let context = PanelContext { state, settings };
+        let sections = parts().iter().map(|part| (part.read)(&context)).collect();
         // After the others: only then is it known what cannot be read.
-        Self { sections, notes: notes::section(&look) }
+        Self { sections, notes: notes::section(&context) }
     }
 
     /// All panels, in the order in which they are read.

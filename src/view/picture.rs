@@ -8,15 +8,15 @@ use unicode_width::UnicodeWidthStr;
 use crate::core::table::{Tone, clean, fit};
 use crate::core::time::Time;
 use crate::state::panel::Panel;
-use crate::store::log::Past;
+use crate::store::log::LoggedRun;
 use crate::view::layout::{self, Slot};
 use crate::view::notes;
-use crate::view::overview::Seen;
+use crate::view::overview::Observed;
 
 pub struct Scene<'a> {
     pub place: &'a str,
-    pub seen: &'a Seen,
-    pub log: &'a [Past],
+    pub seen: &'a Observed,
+    pub log: &'a [LoggedRun],
     pub now: Time,
     pub colour: bool,
     /// Rows that are scrolled away, in every panel that has more than it can show.
@@ -49,18 +49,18 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
     }
     let most = match scene.seen {
         _ if scene.help => draw_message(buffer, body, Style::new(), &HELP),
-        Seen::State(overview) => {
+        Observed::State(overview) => {
             let mut all = overview.panels(scene.now);
             all.push(notes::hooks(scene.log, scene.now));
             draw_panels(buffer, body, &all, scene)
         }
-        Seen::NoState => draw_message(
+        Observed::NoState => draw_message(
             buffer,
             body,
             style(Tone::Strong, scene.colour),
             &["No state yet.", "It begins when Claude Code", "runs a hook here."],
         ),
-        Seen::Unreadable(why) => draw_message(
+        Observed::Unreadable(why) => draw_message(
             buffer,
             body,
             style(Tone::Bad, scene.colour),

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::core::settings::Settings;
 use crate::core::time;
 use crate::state::map::Files;
-use crate::store::log::Past;
-use crate::view::overview::{Overview, Seen};
+use crate::store::log::LoggedRun;
+use crate::view::overview::{Observed, Overview};
 use crate::view::picture::{Scene, draw};
 
 fn files() -> Files {
@@ -72,18 +72,18 @@ fn files() -> Files {
     documents.into_iter().fold(Files::default(), add)
 }
 
-fn seen(files: &Files) -> Seen {
-    Seen::State(Box::new(Overview::read(&files.state(), &Settings::default())))
+fn seen(files: &Files) -> Observed {
+    Observed::State(Box::new(Overview::read(&files.state(), &Settings::default())))
 }
 
-fn log() -> Vec<Past> {
+fn log() -> Vec<LoggedRun> {
     let events = ["PostToolUse", "SubagentStart", "PreToolUse", "UserPromptSubmit", "SessionStart"];
-    let past = |(n, event): (usize, &&str)| Past {
+    let past = |(n, event): (usize, &&str)| LoggedRun {
         time: format!("2026-01-29T10:29:{:02}.000Z", 57 - n),
         event: (*event).to_owned(),
         us: 400 + n as u64,
         outcome: "agent a0f70f058ee74f941 runs".into(),
-        ..Past::default()
+        ..LoggedRun::default()
     };
     events.iter().enumerate().map(past).collect()
 }
@@ -94,7 +94,7 @@ struct Shown {
     most: usize,
 }
 
-fn show(seen: &Seen, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -> Shown {
+fn show(seen: &Observed, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -> Shown {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let log = log();
     let now = time::parse("2026-01-29T10:30:00Z").unwrap();
@@ -126,7 +126,7 @@ fn show(seen: &Seen, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -
     Shown { text, coloured, most }
 }
 
-fn full() -> Seen {
+fn full() -> Observed {
     seen(&files())
 }
 
@@ -149,10 +149,10 @@ fn pictures_are_as_they_were() {
 #[test]
 fn every_size_can_be_drawn() {
     let (full, empty) = (full(), seen(&Files::default()));
-    let gone = Seen::Unreadable("cannot open\u{1b}[2J it".into());
+    let gone = Observed::Unreadable("cannot open\u{1b}[2J it".into());
     for width in 1..=60 {
         for height in 1..=30 {
-            for seen in [&full, &empty, &gone, &Seen::NoState] {
+            for seen in [&full, &empty, &gone, &Observed::NoState] {
                 let plain = show(seen, width, height, |scene| scene.colour = false);
                 assert_eq!(plain.coloured, 0);
                 show(seen, width, height, |scene| scene.help = true);

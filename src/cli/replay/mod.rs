@@ -145,7 +145,7 @@ fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_text(title: &str, ended: &Ended, changes: &[tree::Change], colour: bool) -> String {
+fn as_text(title: &str, ended: &Ended, changes: &[tree::FileChange], colour: bool) -> String {
     let exit = ended.code.map_or_else(|| "killed".into(), |code| format!("exit {code}"));
     let bold = |text: &str| if colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
     let mut out = format!("{}\n{exit}, {} µs\n", bold(&format!("── {title}")), ended.micros);
@@ -162,7 +162,7 @@ fn as_text(title: &str, ended: &Ended, changes: &[tree::Change], colour: bool) -
     out
 }
 
-fn as_json(input: &Input, ended: &Ended, changes: &[tree::Change]) -> String {
+fn as_json(input: &Input, ended: &Ended, changes: &[tree::FileChange]) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     let reply = text(&ended.stdout);
     let changes: Vec<Value> = changes

@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::clip;
 use crate::loops::autonomous::document::Autonomous;
-use crate::state::panel::{Look, Panel, Section};
+use crate::state::panel::{Panel, PanelContext, Section};
 
-pub fn section(look: &Look) -> Section {
-    let state = look.state.get::<Autonomous>().cloned();
+pub fn section(context: &PanelContext) -> Section {
+    let state = context.state.get::<Autonomous>().cloned();
     Section::new([("autonomous", json!(state))], move |_| state.as_ref().map(panel))
 }
 

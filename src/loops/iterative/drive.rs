@@ -8,7 +8,7 @@ use crate::loops::governor::Decision;
 use crate::loops::iterative::document::task_documents::{TaskDocuments, TaskProblem};
 use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::folder::newest_tasks;
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::ownership::resolve;
 use crate::loops::{Loop, LoopKind};
 use crate::session::lineage::parent_session;
@@ -116,8 +116,9 @@ pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
 }
 
 pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
-    running(turn)
-        .map(|documents| Box::new(Driven::new(documents.clone(), turn.state)) as Box<dyn Loop>)
+    running(turn).map(|documents| {
+        Box::new(IterativeLoop::new(documents.clone(), turn.state)) as Box<dyn Loop>
+    })
 }
 
 pub fn lost(plan: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {

@@ -9,10 +9,10 @@ use crate::core::text::{clip, plural};
 use crate::loops::iterative::document::Task;
 use crate::loops::iterative::folder::all_tasks;
 use crate::state::State;
-use crate::state::panel::{Look, Panel, Section};
+use crate::state::panel::{Panel, PanelContext, Section};
 
-pub fn section(look: &Look) -> Section {
-    let tasks = open_tasks(look.state);
+pub fn section(context: &PanelContext) -> Section {
+    let tasks = open_tasks(context.state);
     Section::new([("iterative", json!(tasks))], move |_| panel(&tasks))
 }
 

@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::clip;
 use crate::loops::queue::document::{Item, Queue};
-use crate::state::panel::{Look, Panel, Section, severity};
+use crate::state::panel::{Panel, PanelContext, Section, severity};
 
-pub fn section(look: &Look) -> Section {
-    let queue = look.state.get::<Queue>().cloned();
+pub fn section(context: &PanelContext) -> Section {
+    let queue = context.state.get::<Queue>().cloned();
     Section::new([("work_queue", json!(queue))], move |_| queue.as_ref().map(panel))
 }
 

@@ -6,7 +6,7 @@ use crate::core::time::{self, Time};
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::autonomous::rules::phase::Phase;
 use crate::loops::autonomous::rules::receipts::{self, EXCUSED};
-use crate::loops::autonomous::rules::{Driven, set_artifact};
+use crate::loops::autonomous::rules::{AutonomousLoop, set_artifact};
 use crate::loops::autonomous::watched::Watched;
 
 /// What the file says against what we saw last.
@@ -18,7 +18,7 @@ pub enum Moved {
     Wrongly(Phase, String),
 }
 
-impl Driven {
+impl AutonomousLoop {
     pub fn moved(&self) -> Moved {
         let Some(before) = Phase::named(&self.watched.phase) else { return Moved::No };
         if self.state.phase == self.watched.phase {

@@ -8,7 +8,7 @@ use crate::branch::folder::find_key;
 use crate::console::project::read_document;
 use crate::core::id::BranchKey;
 use crate::git::refs;
-use crate::loops::branch::rules::Driven;
+use crate::loops::branch::rules::DrivenBranch;
 use crate::loops::commands::{Before, LoopCommand, forget_loop};
 use crate::loops::{Loop as _, LoopKind};
 use crate::session::live::Live;
@@ -26,13 +26,13 @@ pub struct BranchLoops<'a> {
 pub struct Located {
     pub branch: String,
     pub key: BranchKey,
-    pub driven: Option<Driven>,
+    pub driven: Option<DrivenBranch>,
 }
 
 impl Located {
-    pub fn start(&mut self, the_loop: BranchLoop) -> &mut Driven {
+    pub fn start(&mut self, the_loop: BranchLoop) -> &mut DrivenBranch {
         let (branch, key) = (self.branch.clone(), self.key.clone());
-        self.driven.insert(Driven { the_loop, branch, key, elsewhere: None })
+        self.driven.insert(DrivenBranch { the_loop, branch, key, elsewhere: None })
     }
 }
 

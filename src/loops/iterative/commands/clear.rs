@@ -8,7 +8,7 @@ use crate::loops::commands::{Before, forget_loop};
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::document::progress::{Entry, NONE};
 use crate::loops::iterative::drive::{is_frozen, open_book};
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::{Loop as _, LoopKind};
 use crate::state::State;
 use crate::state::plan::Plan;
@@ -52,12 +52,12 @@ fn put_away(
     at: &TaskCommand,
     slug: &TaskSlug,
     force: bool,
-    work: impl FnOnce(&Store, Option<Driven>, &State) -> anyhow::Result<String>,
+    work: impl FnOnce(&Store, Option<IterativeLoop>, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
     at.command.project.change(|store, state| {
         let documents = open_book(slug, state, at.command.now);
         let documents = documents.filter(|_| !is_frozen(slug, state));
-        let task = documents.map(|documents| Driven::new(documents, state));
+        let task = documents.map(|documents| IterativeLoop::new(documents, state));
         match &task {
             _ if force => {}
             Some(task) if task.is_running() => bail!(

@@ -16,7 +16,7 @@ use crate::loops::iterative::document::{
     DEVELOPMENT, KNOWLEDGE, Part, Task, TaskText, context, guardrails,
 };
 use crate::loops::iterative::folder::archived_guardrails;
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::iterative::rules::advance::go_on;
 use crate::loops::{Loop as _, LoopKind};
 use crate::state::plan::Plan;
@@ -108,7 +108,7 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
             store.make_task_folder(&slug, "sources")?;
             store.make_task_folder(&slug, "outputs")?;
         }
-        let task = Driven::new(documents, around);
+        let task = IterativeLoop::new(documents, around);
         let units = plural(task.documents.state.units().iter().count(), "unit");
         let (owner, next) = (at.command.driver(), task.reason());
         let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{next}");

@@ -11,7 +11,7 @@ use crate::loops::iterative::document::rebuild::{Sources, rebuild as make};
 use crate::loops::iterative::document::task_documents::{TaskDocuments, rebuilt};
 use crate::loops::iterative::document::unit::is_id;
 use crate::loops::iterative::document::{Part, Task, TaskText, brief, planned};
-use crate::loops::iterative::rules::{Driven, title};
+use crate::loops::iterative::rules::{IterativeLoop, title};
 use crate::state::State;
 use crate::state::plan::Plan;
 use crate::store::Store;
@@ -75,7 +75,7 @@ pub fn rebuild(at: &TaskCommand, slug: &str, new_log: bool) -> anyhow::Result<Ou
         said.extend(found.iter().map(|found| format!("- {found}\n")));
         said.extend(aside.iter().map(|aside| format!("The file as it was is now {aside}.\n")));
         said.push_str(&title(&documents));
-        let task = Driven::new(documents, around);
+        let task = IterativeLoop::new(documents, around);
         at.command.write(&task, None, store, around)?;
         at.answer(said, &slug, Some(&task.documents))
     })
@@ -158,7 +158,7 @@ fn begin_log(
     rule(documents.record(rebuilt(&["progress.md was lost".to_owned()])))?;
     let mut said = format!("Task {slug}: a new progress.md was begun.");
     said.extend(aside.map(|aside| format!(" The file as it was is now {aside}.")));
-    let task = Driven::new(documents, around);
+    let task = IterativeLoop::new(documents, around);
     at.command.write(&task, None, store, around)?;
     at.answer(said, slug, Some(&task.documents))
 }

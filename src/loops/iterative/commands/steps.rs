@@ -9,7 +9,7 @@ use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::document::progress::Entry;
 use crate::loops::iterative::document::{PHASES, Part};
 use crate::loops::iterative::rules::advance::{self, go_on};
-use crate::loops::iterative::rules::signal::Said;
+use crate::loops::iterative::rules::signal::UnitSignal;
 
 const MOST: u64 = 1000;
 
@@ -60,7 +60,7 @@ pub fn log(at: &TaskCommand, log: &Log) -> anyhow::Result<Outcome> {
 
 pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcome> {
     let text = text.trim().trim_start_matches("<signal>").trim_end_matches("</signal>");
-    let Some(said) = Said::parse(text) else {
+    let Some(said) = UnitSignal::parse(text) else {
         bail!(
             "`{}` is no signal; signals are T1_DONE, T1_VERIFIED, T1_GAPS and BLOCKED: why",
             clip(text, 80)

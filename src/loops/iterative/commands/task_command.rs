@@ -12,7 +12,7 @@ use crate::loops::iterative::document::progress::Log;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::drive::try_open_book;
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::state::{Document, State};
 use crate::store::Store;
 
@@ -45,9 +45,9 @@ impl TaskCommand<'_> {
     pub fn change(
         &self,
         named: Option<&str>,
-        work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
+        work: impl FnOnce(&mut IterativeLoop, &State) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
-        let work = |task: &mut Driven, _: &Store, state: &State| work(task, state);
+        let work = |task: &mut IterativeLoop, _: &Store, state: &State| work(task, state);
         self.change_or(&self.slug(named)?, work, |_, why| Err(why))
     }
 
@@ -55,7 +55,7 @@ impl TaskCommand<'_> {
     pub fn change_or(
         &self,
         slug: &TaskSlug,
-        work: impl FnOnce(&mut Driven, &Store, &State) -> anyhow::Result<String>,
+        work: impl FnOnce(&mut IterativeLoop, &Store, &State) -> anyhow::Result<String>,
         otherwise: impl FnOnce(&Store, Error) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
         let commits = self.commits(slug)?;
@@ -65,7 +65,7 @@ impl TaskCommand<'_> {
                 Err(why) => return self.answer(otherwise(store, why)?, slug, None),
             };
             documents.state.add_commits(commits.unwrap_or_default());
-            let mut task = Driven::new(documents.clone(), state);
+            let mut task = IterativeLoop::new(documents.clone(), state);
             let before = Before::new(&task);
             let mut said = match work(&mut task, store, state) {
                 Ok(said) => said,

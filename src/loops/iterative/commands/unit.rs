@@ -12,7 +12,7 @@ use crate::loops::iterative::document::progress::Entry;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::unit::{ID_RULE, is_id};
 use crate::loops::iterative::document::{Part, Task, TaskText, Unit, context};
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::iterative::rules::advance::go_on;
 use crate::state::State;
 use crate::state::plan::Plan;
@@ -25,7 +25,7 @@ const MOST: u64 = 1000;
 pub fn add(at: &TaskCommand, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
     let redact = at.command.project.redactor()?;
     let named = at.slug(Some(slug))?;
-    let work = |task: &mut Driven, store: &Store, state: &State| {
+    let work = |task: &mut IterativeLoop, store: &Store, state: &State| {
         at.command.ensure_running(task, state)?;
         let documents = &mut task.documents;
         let mut changed = documents.state.clone();

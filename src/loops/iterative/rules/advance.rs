@@ -7,7 +7,7 @@ use crate::loops::iterative::document::Unit;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, Step};
 use crate::loops::iterative::document::task_documents::TaskDocuments;
-use crate::loops::iterative::rules::signal::{Said, Signal};
+use crate::loops::iterative::rules::signal::{Signal, UnitSignal};
 
 /// Verifications that may find gaps before a person has to look.
 pub const VERIFICATIONS: u64 = 3;
@@ -15,7 +15,11 @@ pub const VERIFICATIONS: u64 = 3;
 /// Takes a signal. An error names the rule that forbids it.
 ///
 /// `changed`: a file was changed since the unit was last said to be done.
-pub fn signal(documents: &mut TaskDocuments, said: &Said, changed: bool) -> Result<(), String> {
+pub fn signal(
+    documents: &mut TaskDocuments,
+    said: &UnitSignal,
+    changed: bool,
+) -> Result<(), String> {
     let current = documents.state.current().map(str::to_owned);
     let named = said.unit.clone().or_else(|| current.clone());
     let Some(id) = named else {

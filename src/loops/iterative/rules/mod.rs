@@ -16,10 +16,10 @@ use crate::loops::{Ending, Loop, LoopKind, Say, Verdict};
 use crate::session::live::Live;
 use crate::state::State;
 use crate::state::plan::Plan;
-use signal::{Said, Signal};
+use signal::{Signal, UnitSignal};
 
 /// A task as the governor drives it.
-pub struct Driven {
+pub struct IterativeLoop {
     pub documents: TaskDocuments,
     /// A file was changed since the unit was last said to be done.
     pub changed: bool,
@@ -31,7 +31,7 @@ pub struct Driven {
     is_bound: bool,
 }
 
-impl Driven {
+impl IterativeLoop {
     pub fn new(documents: TaskDocuments, state: &State) -> Self {
         let owner = documents.state.session_id.as_deref();
         let driver = owner.and_then(|id| state.get_by::<Live>(id));
@@ -67,7 +67,7 @@ impl Driven {
     }
 }
 
-impl Loop for Driven {
+impl Loop for IterativeLoop {
     fn kind(&self) -> LoopKind {
         LoopKind::Iterative
     }
@@ -201,12 +201,12 @@ impl Loop for Driven {
     }
 }
 
-impl Driven {
+impl IterativeLoop {
     /// One transition at most. What was said and does not count comes back.
     fn step(&mut self, stop: &Stop) -> Result<Option<String>, String> {
         let mut note = None;
         if self.documents.state.current().is_some() && !self.signalled {
-            let said = of_the_unit(&self.documents, Said::all(stop.message));
+            let said = of_the_unit(&self.documents, UnitSignal::all(stop.message));
             let taken = said.map(|said| advance::signal(&mut self.documents, &said, self.changed));
             if !matches!(taken, Some(Ok(()))) {
                 note = taken.and_then(Result::err);
@@ -261,17 +261,17 @@ impl Driven {
 }
 
 /// The signal that counts: of the unit at work, and of several the one that claims least.
-fn of_the_unit(documents: &TaskDocuments, said: Vec<Said>) -> Option<Said> {
+fn of_the_unit(documents: &TaskDocuments, said: Vec<UnitSignal>) -> Option<UnitSignal> {
     let current = documents.state.current()?;
     let verifying = documents.state.unit(current).is_some_and(|unit| unit.is(Status::Verifying));
-    let rank = |said: &Said| match said.signal {
+    let rank = |said: &UnitSignal| match said.signal {
         Signal::Blocked(_) => 0,
         Signal::Gaps if verifying => 1,
         Signal::Verified if verifying => 2,
         Signal::Done => 3,
         _ => 4,
     };
-    let own = |said: &Said| said.unit.as_deref().is_none_or(|unit| unit == current);
+    let own = |said: &UnitSignal| said.unit.as_deref().is_none_or(|unit| unit == current);
     let foreign = said.iter().find(|said| !own(said)).cloned();
     said.into_iter().filter(own).min_by_key(rank).or(foreign)
 }
