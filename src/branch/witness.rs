@@ -59,7 +59,7 @@ impl<'a> Witness<'a> {
     }
 
     /// What an agent was called for may have become certain.
-    pub fn know(&mut self, agent: &Agent) {
+    pub fn describe(&mut self, agent: &Agent) {
         self.change(agent.branch.as_deref(), |document| {
             document.describe(&agent.id, agent.task.as_ref(), agent.background);
         });
@@ -121,7 +121,7 @@ impl<'a> Witness<'a> {
         if !self.documents.contains_key(folder) {
             let Some(key) = BranchKey::known(folder) else { return };
             let mut document = self.state.get_by::<BranchAgents>(&key).cloned().unwrap_or_default();
-            if let Some(here) = checkout::known(self.state).filter(|here| here.key == key) {
+            if let Some(here) = checkout::already_read(self.state).filter(|here| here.key == key) {
                 document.branch = Some(here.branch.clone());
             }
             self.documents.insert(folder.to_owned(), document);

@@ -148,7 +148,7 @@ fn other_systems(
     let autonomous = state.get::<Autonomous>().and_then(|s| serde_json::to_value(s).ok());
     extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
     // The branch that is checked out, unless the session drives the loop of another one.
-    let own = record::own(event, state);
+    let own = record::own_record(event, state);
     let driven = checkout::of_loop(own, state, context).map(|(_, state)| state);
     let of_another = driven.filter(|driven| {
         driven.running().is_some() && branch.is_none_or(|here| here.branch != driven.branch)
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_backup_has_what_must_survive_and_the_oldest_goes() {
-        let own = Live { task: Some("Add login".into()), ..own(&["a1"]) };
+        let own = Live { task: Some("Add login".into()), ..own_session(&["a1"]) };
         let files = Files::default().with::<Live>(OWN, &own).with::<Queue>(&(), &queue_of(OWN));
         let plan = plan_event(PreCompact, json!({"trigger": "auto"}), &with_backups(files, OWN));
         let backup = put_of::<Backup>(&plan, NAME).unwrap();
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_same_again_is_no_second_backup() {
-        let files = Files::default().with::<Live>(OWN, &own(&[]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&[]));
         let files = after(&files, &plan_event(PreCompact, json!({"trigger": "auto"}), &files));
         let again = plan_event(PreCompact, json!({"trigger": "auto"}), &files);
         assert_eq!(again.outcome, "the same as the last backup");
@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn the_backups_of_another_session_stay() {
-        let files = with_backups(with_backups(other().with::<Live>(OWN, &own(&[])), OWN), OTHER);
+        let files =
+            with_backups(with_backups(other().with::<Live>(OWN, &own_session(&[])), OWN), OTHER);
         let plan = plan_event(PreCompact, json!({"trigger": "auto"}), &files);
         ensure_other_is_kept(&files, &plan);
         assert_eq!(removed(&plan), ["compaction/backup_20260101T000003000Z.json"]);

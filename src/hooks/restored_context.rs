@@ -205,7 +205,7 @@ fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
 }
 
 fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
-    let own = record::own(turn.event, turn.state);
+    let own = record::own_record(turn.event, turn.state);
     let (key, branch) = checkout::of_loop(own, turn.state, turn.context)?;
     let the_loop = branch.running()?;
     // A switch in the middle of a session leaves the loop where it began.

@@ -8,7 +8,7 @@ use crate::store::dir::Dir;
 use crate::store::rotate::{Age, keep_newest};
 
 pub const ROOM: &str = "recorded";
-/// The same below `.claude`.
+/// The folder of recorded payloads, below `.claude`.
 pub const FOLDER: &str = "state/recorded";
 const FILES: usize = 200;
 

@@ -54,7 +54,7 @@ pub fn shown(path: &Path, root: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// The same for the project itself: `~/shop`.
+/// A path as people write it, from the home directory if it is there: `~/shop`.
 pub fn from_home(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) if below.as_os_str().is_empty() => "~".into(),

@@ -15,7 +15,7 @@ pub struct Checkers(BTreeMap<&'static str, Checker>);
 impl Checkers {
     pub fn new() -> Result<Self> {
         let mut checkers = BTreeMap::new();
-        for Declared { row, .. } in schema::all() {
+        for row in schema::all() {
             let bad = |why| Error::Schema { name: row.schema, why };
             let checker = Checker::load(&schema::text(row.schema)).map_err(bad)?;
             checkers.insert(row.schema, checker);

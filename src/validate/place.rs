@@ -23,7 +23,7 @@ pub fn place_of(path: &str) -> Place {
     if is_beside(path) {
         return Place::Beside;
     }
-    match documents::at(path) {
+    match documents::declared_at(path) {
         None => Place::Foreign,
         Some((declared, doc)) => match declared.row.format {
             Format::Json => Place::Document(declared, doc),

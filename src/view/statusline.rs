@@ -14,7 +14,7 @@ use crate::console::project::Project;
 use crate::core::id::{BranchKey, TaskSlug};
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
-use crate::core::table::{Tone, clean, fit};
+use crate::core::table::{Tone, clean, cut_to_width};
 use crate::core::text::plural;
 use crate::core::time::{self, Time};
 use crate::errors::document::{ESCALATED, Errors, PENDING};
@@ -91,8 +91,8 @@ impl Asked {
         let name = self.root.as_deref().and_then(Path::file_name);
         let name = name.map_or_else(|| "/".into(), |name| name.to_string_lossy());
         let branch = self.dir.as_deref().and_then(|dir| refs::read(dir).branch);
-        let branch = branch.map(|branch| format!(" {}", fit(&clean(&branch), 40)));
-        fit(&clean(&name), 40) + &branch.unwrap_or_default()
+        let branch = branch.map(|branch| format!(" {}", cut_to_width(&clean(&branch), 40)));
+        cut_to_width(&clean(&name), 40) + &branch.unwrap_or_default()
     }
 }
 
@@ -212,7 +212,7 @@ fn line(parts: &[Part], width: usize, colour: bool) -> String {
     for (n, (tone, text)) in parts.iter().enumerate() {
         let between = if n == 0 { "" } else { BETWEEN };
         let Some(room) = left.checked_sub(between.width()).filter(|room| *room > 0) else { break };
-        let text = fit(text, room);
+        let text = cut_to_width(text, room);
         left = room - text.width();
         line.push_str(between);
         line.push_str(&paint(*tone, &text, colour));

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 
 use crate::branch::agents_document::BranchAgents;
-use crate::console::project::{Project, one_of, said_json};
+use crate::console::project::{Project, one_of, print_json};
 use crate::core::id::BranchKey;
 use crate::core::outcome::Outcome;
 use crate::core::time;
@@ -38,7 +38,7 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
         Ok((entry, folder))
     })?;
     if as_json {
-        return said_json(&entry);
+        return print_json(&entry);
     }
     Ok(Outcome::printed(format!(
         "{}: closed, in the document of branch {folder} as failed.",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::agents::agent::Agent;
 use crate::branch::tracked::Tracked;
 use crate::branch::witness;
-use crate::console::project::{Project, said_json};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
@@ -26,7 +26,7 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
     let settings = project.settings()?;
     let stuck = find(view, settings.stuck_after(), now);
     if as_json {
-        return said_json(&stuck.iter().map(as_value).collect::<Vec<_>>());
+        return print_json(&stuck.iter().map(as_value).collect::<Vec<_>>());
     }
     if stuck.is_empty() {
         return Ok(Outcome::printed(format!(

@@ -164,7 +164,7 @@ impl Errors {
         self.find(counted)
     }
 
-    /// The same tool succeeded on the same target: what failed there has recovered.
+    /// What failed on a target has recovered: its tool succeeded there.
     pub fn recover(&mut self, session_id: &str, target: &str) -> usize {
         let mut recovered = 0;
         while let Some(at) = self.position(|slot| self.is_open_at(slot, session_id, target)) {

@@ -16,7 +16,7 @@ use crate::state::State;
 use crate::state::plan::Plan;
 
 fn running<'a>(turn: &Turn<'a>) -> Option<(&'a BranchKey, &'a BranchState)> {
-    let own = record::own(turn.event, turn.state);
+    let own = record::own_record(turn.event, turn.state);
     let (key, _) = checkout::of_loop(own, turn.state, turn.context)?;
     let state = turn.state.read::<BranchState>(key).writable()?;
     state.running().map(|_| (key, state))

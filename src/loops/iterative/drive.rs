@@ -31,7 +31,7 @@ fn find_task(event: &Event, state: &State, context: &Context) -> Option<TaskDocu
     if !context.settings.is_on(SYSTEM) {
         return None;
     }
-    let driven = record::own(event, state).and_then(|live| live.loop_task.as_deref());
+    let driven = record::own_record(event, state).and_then(|live| live.loop_task.as_deref());
     if let Some(slug) = driven.and_then(TaskSlug::known) {
         return open_book(&slug, state, context.now);
     }
@@ -92,7 +92,7 @@ pub fn is_frozen(slug: &TaskSlug, state: &State) -> bool {
 /// Of several tasks, the one that concerns a session: its own, the one that it goes on with, one
 /// that nobody drives. The smaller the nearer.
 fn rank(owner: Option<&str>, event: &Event, state: &State, context: &Context) -> u8 {
-    let known = record::own(event, state).and_then(|live| live.lineage.as_ref());
+    let known = record::own_record(event, state).and_then(|live| live.lineage.as_ref());
     let parent = known.map(|lineage| lineage.parent.clone());
     let parent = parent.or_else(|| parent_session(event, state, context));
     match owner {

@@ -150,7 +150,7 @@ pub struct Past {
     pub extra: Extra,
 }
 
-/// The same failing gates and open items, and for how many iterations.
+/// Failing gates and open items that stayed as they are, and for how many iterations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

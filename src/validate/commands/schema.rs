@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::core::outcome::Outcome;
-use crate::state::{Declared, Format, Row, Writers};
+use crate::state::{Format, Row, Writers};
 use crate::validate::{documents, schema};
 
 #[derive(clap::Args)]
@@ -19,21 +19,21 @@ pub struct Arguments {
 pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
     if options.json {
         let rows: Vec<Value> = documents::all().iter().map(|known| as_json(known.row)).collect();
-        return crate::console::project::said_json(&rows);
+        return crate::console::project::print_json(&rows);
     }
     let Some(name) = &options.name else { return Ok(Outcome::printed(list())) };
     match schema::named(name) {
         Some(row) => Ok(Outcome::printed(schema::text(row.schema))),
         None => {
-            let names: Vec<&str> = schema::all().iter().map(|known| known.row.schema).collect();
+            let names: Vec<&str> = schema::all().iter().map(|row| row.schema).collect();
             anyhow::bail!("there is no document {name:?}; there are {}", names.join(", "))
         }
     }
 }
 
 fn list() -> String {
-    let known = schema::all();
-    let lines = known.iter().map(|Declared { row, .. }| {
+    let rows = schema::all();
+    let lines = rows.iter().map(|row| {
         // An execution's state is where its user says.
         let below = if row.path.starts_with("{tasks-path}") { "" } else { ".claude/" };
         let place = format!("{below}{}", row.path);

@@ -14,8 +14,13 @@ use std::borrow::Cow;
 use crate::state::{Declared, Row};
 use crate::validate::documents;
 
-/// The schemas, by the first document that has each.
-pub fn all() -> Vec<Declared> {
+/// The schemas, by the row of the first document that has each.
+pub fn all() -> Vec<&'static Row> {
+    declared().iter().map(|declared| declared.row).collect()
+}
+
+/// The first document of each schema.
+pub fn declared() -> Vec<Declared> {
     let mut first: Vec<Declared> = Vec::new();
     for declared in documents::all() {
         let schema = declared.row.schema;
@@ -27,7 +32,7 @@ pub fn all() -> Vec<Declared> {
 }
 
 pub fn named(name: &str) -> Option<&'static Row> {
-    all().into_iter().map(|declared| declared.row).find(|row| row.schema == name)
+    all().into_iter().find(|row| row.schema == name)
 }
 
 /// The text of a schema; empty if there is none.

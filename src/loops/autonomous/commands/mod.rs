@@ -6,7 +6,7 @@ pub mod status;
 
 use anyhow::bail;
 
-use crate::console::project::{Project, said_json, said_with};
+use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
@@ -81,7 +81,7 @@ enum What {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     match options.what {
-        What::Status if options.json => said_json(&status::json_state(project)?),
+        What::Status if options.json => print_json(&status::json_state(project)?),
         _ if options.json => said_with(step(project, options)?, status::json_state(project)?),
         _ => step(project, options),
     }

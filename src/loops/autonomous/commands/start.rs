@@ -25,7 +25,7 @@ pub struct Arguments {
     /// What is to be built
     #[arg(value_name = "FEATURE", required_unless_present = "named")]
     feature: Option<String>,
-    /// The same, as an option
+    /// What is to be built, as an option
     #[arg(long = "feature", value_name = "FEATURE", conflicts_with = "feature")]
     named: Option<String>,
     /// Begin with the plan

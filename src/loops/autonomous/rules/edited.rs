@@ -127,7 +127,7 @@ pub fn watch(state: &Autonomous) -> Watched {
     }
 }
 
-/// The same, after another look at the same loop.
+/// What is remembered of a loop after another look at it.
 pub fn watch_again(before: &Watched, state: &Autonomous) -> Watched {
     // A phase that nobody knows is no phase that was left.
     if Phase::named(&state.phase).is_none() {

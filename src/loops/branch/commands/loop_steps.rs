@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use crate::branch::document::BranchLoop;
-use crate::console::project::{said_json, said_with};
+use crate::console::project::{print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::loops::branch::commands::locate::{BranchLoops, Located};
@@ -63,7 +63,7 @@ pub fn run(
     let Located { branch, driven, .. } = located;
     let json_state = json!({"branch": branch, "loop": driven.map(|driven| driven.the_loop)});
     match what {
-        LoopStep::Status => said_json(&json_state),
+        LoopStep::Status => print_json(&json_state),
         _ => said_with(Outcome::printed(said), json_state),
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use serde_json::json;
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
@@ -33,7 +33,7 @@ pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
     let archived = at.command.project.view()?.map(|view| view.names(&archived)).unwrap_or_default();
     if at.json {
         let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
-        return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
+        return print_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
     }
     let mut rows = vec![row!["TASK", "PHASE", "DONE", "AT WORK", "DRIVEN BY", "WHAT"]];
     rows.extend(tasks.iter().map(|(slug, task)| {
@@ -71,7 +71,7 @@ pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> 
     if at.json {
         let task = &documents.state;
         let next = task.current().or_else(|| task.workable());
-        return said_json(&json!({
+        return print_json(&json!({
             "slug": slug.as_str(), "open": task.is_open(), "task": task, "next": next,
             "conflicts": documents.conflicts, "trouble": trouble,
         }));

@@ -3,7 +3,7 @@
 use anyhow::{Error, bail};
 use serde_json::json;
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::loops::commands::{Before, LoopCommand};
@@ -105,10 +105,10 @@ impl TaskCommand<'_> {
     ) -> anyhow::Result<Outcome> {
         match (self.json, documents) {
             (false, _) => Ok(Outcome::printed(said)),
-            (true, None) => said_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
+            (true, None) => print_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
             (true, Some(documents)) => {
                 let task = &documents.state;
-                said_json(&json!({
+                print_json(&json!({
                     "slug": slug.as_str(), "said": said.trim_end(), "open": task.is_open(),
                     "next": task.current().or_else(|| task.workable()), "task": task,
                     "conflicts": documents.conflicts,

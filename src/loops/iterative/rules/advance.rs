@@ -153,7 +153,7 @@ fn all_done(documents: &TaskDocuments) -> String {
 }
 
 fn start(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
-    let unit = known(documents, id)?;
+    let unit = find_unit(documents, id)?;
     let (used, most) = (unit.iterations_used, unit.max_iterations);
     if used >= most {
         let mut entry = Entry::of_unit(id, used);
@@ -171,7 +171,7 @@ fn start(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
 
 /// Somebody does without a unit.
 pub fn skip(documents: &mut TaskDocuments, id: &str, why: Option<String>) -> Result<(), String> {
-    let unit = known(documents, id)?;
+    let unit = find_unit(documents, id)?;
     if unit.is_closed() {
         return Err(format!("{id} is {} already", if unit.skipped { "skipped" } else { "done" }));
     }
@@ -184,7 +184,7 @@ pub fn skip(documents: &mut TaskDocuments, id: &str, why: Option<String>) -> Res
 
 /// Takes up a unit that has stopped.
 pub fn unblock(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
-    let unit = known(documents, id)?;
+    let unit = find_unit(documents, id)?;
     let (used, most) = (unit.iterations_used, unit.max_iterations);
     let why = unit.reason.as_deref().unwrap_or_default();
     match unit.status() {
@@ -209,7 +209,7 @@ pub fn unblock(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
 
 /// Another limit for a unit. One that was out of iterations can go on.
 pub fn limit(documents: &mut TaskDocuments, id: &str, most: u64) -> Result<(), String> {
-    let unit = known(documents, id)?;
+    let unit = find_unit(documents, id)?;
     let (used, out) = (unit.iterations_used, unit.is(Status::Timeout));
     // One that has to begin again needs an iteration for that.
     let room = used + u64::from(used > 0 && !unit.is_at_work() && !unit.is(Status::Done));
@@ -225,7 +225,7 @@ pub fn limit(documents: &mut TaskDocuments, id: &str, most: u64) -> Result<(), S
     documents.record(entry)
 }
 
-fn known(documents: &TaskDocuments, id: &str) -> Result<Unit, String> {
+fn find_unit(documents: &TaskDocuments, id: &str) -> Result<Unit, String> {
     let unit = documents.state.unit(id).cloned();
     unit.ok_or_else(|| match documents.state.units().is_empty() {
         true => format!("the task {} has no units yet", documents.slug),
@@ -242,7 +242,7 @@ fn step(unit: &Unit, to: Status, skipped: bool) -> Option<Step> {
 
 /// Says what was done in an iteration. It moves nothing.
 pub fn note(documents: &mut TaskDocuments, id: &str, said: Entry) -> Result<(), String> {
-    let used = known(documents, id)?.iterations_used;
+    let used = find_unit(documents, id)?.iterations_used;
     let head = Entry::of_unit(id, used);
     documents.record(Entry { subject: head.subject, what: head.what, step: None, ..said })
 }

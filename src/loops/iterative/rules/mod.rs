@@ -206,7 +206,7 @@ impl IterativeLoop {
     fn step(&mut self, stop: &Stop) -> Result<Option<String>, String> {
         let mut note = None;
         if self.documents.state.current().is_some() && !self.signalled {
-            let said = of_the_unit(&self.documents, UnitSignal::all(stop.message));
+            let said = of_the_unit(&self.documents, UnitSignal::parse_all(stop.message));
             let taken = said.map(|said| advance::signal(&mut self.documents, &said, self.changed));
             if !matches!(taken, Some(Ok(()))) {
                 note = taken.and_then(Result::err);

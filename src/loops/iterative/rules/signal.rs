@@ -41,7 +41,7 @@ impl UnitSignal {
     }
 
     /// All signals of a message.
-    pub fn all(message: &str) -> Vec<Self> {
+    pub fn parse_all(message: &str) -> Vec<Self> {
         promise::tagged_texts(message, "signal")
             .iter()
             .filter_map(|text| Self::parse(text))
@@ -78,7 +78,10 @@ mod tests {
     #[test]
     fn only_tags_outside_of_code_count() {
         let names = |text: &str| {
-            UnitSignal::all(text).iter().map(|said| said.signal.text("T1")).collect::<Vec<_>>()
+            UnitSignal::parse_all(text)
+                .iter()
+                .map(|said| said.signal.text("T1"))
+                .collect::<Vec<_>>()
         };
         assert_eq!(names("done <signal>T1_DONE</signal>"), ["T1_DONE"]);
         assert_eq!(names("<signal> BLOCKED:\n no key </signal>"), ["BLOCKED: no key"]);
