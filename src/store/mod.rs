@@ -145,14 +145,10 @@ impl Store {
     /// Puts our own settings in the place of the old ones. The file is its user's: its mode stays.
     pub fn put_settings(&self, bytes: &[u8]) -> Result<()> {
         let Folders { claude, state, .. } = &self.folders;
-        state.create(NEW, bytes, true)?;
-        let put = claude
-            .copy_mode_to(home::SETTINGS, state, NEW)
-            .and_then(|()| state.rename(NEW, claude, home::SETTINGS));
-        if put.is_err() {
-            let _ = state.remove(NEW);
-        }
-        put
+        state.write_and(NEW, bytes, true, || {
+            claude.copy_mode_to(home::SETTINGS, state, NEW)?;
+            state.rename(NEW, claude, home::SETTINGS)
+        })
     }
 
     /// Carries changes out, in their order. `state` is what they were decided on: where reading it
@@ -217,10 +213,7 @@ impl Store {
     /// Puts bytes in the place of a file, atomically.
     fn replace(&self, bytes: &[u8], sync: bool, folder: &Dir, file: &str) -> Result<()> {
         let state = &self.folders.state;
-        state.create(NEW, bytes, sync)?;
-        state.replace(NEW, folder, file).inspect_err(|_| {
-            let _ = state.remove(NEW);
-        })
+        state.write_and(NEW, bytes, sync, || state.replace(NEW, folder, file))
     }
 
     fn remove(&self, doc: &Doc) -> Result<()> {
