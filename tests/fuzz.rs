@@ -39,11 +39,11 @@ use hookkeeper::inside::execute;
 use hookkeeper::inside::loops::autonomous::document::Autonomous;
 use hookkeeper::inside::loops::autonomous::rules as autonomous;
 use hookkeeper::inside::loops::iterative::document::Task;
-use hookkeeper::inside::loops::iterative::document::book::Book;
 use hookkeeper::inside::loops::iterative::document::brief;
 use hookkeeper::inside::loops::iterative::document::guardrails;
 use hookkeeper::inside::loops::iterative::document::plan;
 use hookkeeper::inside::loops::iterative::document::progress;
+use hookkeeper::inside::loops::iterative::document::task_documents::TaskDocuments;
 use hookkeeper::inside::loops::queue::document::Queue;
 use hookkeeper::inside::loops::queue::render;
 use hookkeeper::inside::loops::queue::rules as queue_loop;
@@ -237,7 +237,9 @@ fn pages_of_tasks() {
             let text = text(bytes);
             let _ = progress::Log::parse(&text);
             let plan = Some(text.clone());
-            if let Ok(book) = Book::open(slug.clone(), task.clone(), Some(&text), plan, now) {
+            if let Ok(book) =
+                TaskDocuments::open(slug.clone(), task.clone(), Some(&text), plan, now)
+            {
                 let _ = (book.log.base(), plan::update(&text, &book.state));
             }
             let _ = brief::parse(&text);
@@ -290,7 +292,7 @@ fn what_models_and_tools_say() {
         let text: String = text(bytes).chars().take(4_000).collect();
         let _ = findings::read(&text, &redact);
         let _ = (classify::failure(&text, Some(&text)), classify::stop_failure(&text, &text));
-        let _ = (retry::at(&text, now), command::steps(&text), command::runs_tests(&text));
+        let _ = (retry::retry_time(&text, now), command::steps(&text), command::runs_tests(&text));
     });
 }
 

@@ -24,7 +24,7 @@ use hookkeeper::inside::loops::autonomous::document::Receipt;
 use hookkeeper::inside::loops::autonomous::rules as autonomous;
 use hookkeeper::inside::loops::autonomous::rules::phase::Phase;
 use hookkeeper::inside::loops::autonomous::rules::phase::Proof;
-use hookkeeper::inside::loops::branch::rules::Driven;
+use hookkeeper::inside::loops::branch::rules::DrivenBranch;
 use hookkeeper::inside::loops::governor::Decision;
 use hookkeeper::inside::loops::governor::Stop;
 use hookkeeper::inside::loops::governor::decide;
@@ -161,13 +161,13 @@ fn a_branch_loop_keeps_the_rules() {
             max_minutes: (dice.roll(3) == 0).then(|| 1 + dice.roll(200)),
             ..BranchLoop::default()
         };
-        let driven = Driven {
+        let driven = DrivenBranch {
             the_loop,
             branch: "b".into(),
             key: BranchKey::from_branch("b"),
             elsewhere: None,
         };
-        let stand = |driven: &Driven| Stand {
+        let stand = |driven: &DrivenBranch| Stand {
             iteration: driven.the_loop.iteration,
             most: driven.the_loop.max_iterations,
             verdict: driven.the_loop.ending.verdict.clone(),
@@ -195,9 +195,9 @@ fn an_autonomous_loop_keeps_the_rules() {
         };
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
         let present: BTreeSet<String> = ["there.md".to_owned()].into();
-        let driven = autonomous::Driven::new(state, None, present.clone(), now);
+        let driven = autonomous::AutonomousLoop::new(state, None, present.clone(), now);
         let gated = Cell::new(driven.watched.gate && !driven.watched.approved);
-        let stand = |driven: &autonomous::Driven| {
+        let stand = |driven: &autonomous::AutonomousLoop| {
             let past = Phase::named(&driven.state.phase).is_some_and(|at| at > Phase::SpecTest);
             // A phase that was moved by hand is there until the Stop that judges it.
             let judged = driven.state.phase == driven.watched.phase;
@@ -246,7 +246,7 @@ fn an_autonomous_loop_keeps_the_rules() {
                 9 => (state.session_id, state.ending.verdict) = (None, None),
                 _ => {}
             }
-            *driven = autonomous::Driven::new(state, Some(seen), present.clone(), now);
+            *driven = autonomous::AutonomousLoop::new(state, Some(seen), present.clone(), now);
             if dice.roll(3) == 0 {
                 // A command that changes nothing of the phase.
                 driven.settle();

@@ -19,7 +19,6 @@ use hookkeeper::inside::loops::governor::Stop;
 use hookkeeper::inside::loops::governor::decide;
 use hookkeeper::inside::loops::iterative::document::Task;
 use hookkeeper::inside::loops::iterative::document::Unit;
-use hookkeeper::inside::loops::iterative::document::book::Book;
 use hookkeeper::inside::loops::iterative::document::brief;
 use hookkeeper::inside::loops::iterative::document::brief::Brief;
 use hookkeeper::inside::loops::iterative::document::differences::differences;
@@ -31,10 +30,11 @@ use hookkeeper::inside::loops::iterative::document::progress::HEAD;
 use hookkeeper::inside::loops::iterative::document::progress::Log;
 use hookkeeper::inside::loops::iterative::document::rebuild::Sources;
 use hookkeeper::inside::loops::iterative::document::rebuild::rebuild;
-use hookkeeper::inside::loops::iterative::rules::Driven;
+use hookkeeper::inside::loops::iterative::document::task_documents::TaskDocuments;
+use hookkeeper::inside::loops::iterative::rules::IterativeLoop;
 use hookkeeper::inside::loops::iterative::rules::advance;
 use hookkeeper::inside::loops::iterative::rules::advance::go_on;
-use hookkeeper::inside::loops::iterative::rules::signal::Said;
+use hookkeeper::inside::loops::iterative::rules::signal::UnitSignal;
 use hookkeeper::inside::state::NoFiles;
 use hookkeeper::inside::state::State;
 use hookkeeper::inside::state::plan::Change;
@@ -50,7 +50,7 @@ struct Files {
 
 impl Files {
     /// Carries out what a book wants to be written; the log may only grow.
-    fn take(&mut self, book: &Book) {
+    fn take(&mut self, book: &TaskDocuments) {
         let mut changes = Plan::default();
         book.write(&mut changes, &State::new(&NoFiles));
         for change in changes.changes {
@@ -114,7 +114,7 @@ fn random_task(dice: &mut Dice) -> Task {
 }
 
 /// Something that a model, a person or the governor could do. What the rules refuse changes nothing.
-fn act(book: &mut Book, dice: &mut Dice) {
+fn act(book: &mut TaskDocuments, dice: &mut Dice) {
     let before = book.state.clone();
     let ids: Vec<String> = book.state.units().ids().iter().map(|id| (*id).to_owned()).collect();
     let at_random =
@@ -129,7 +129,7 @@ fn act(book: &mut Book, dice: &mut Dice) {
                 2 | 3 => format!("{who}_VERIFIED"),
                 _ => format!("{who}_DONE"),
             };
-            advance::signal(book, &Said::parse(&text).unwrap(), dice.roll(4) == 0)
+            advance::signal(book, &UnitSignal::parse(&text).unwrap(), dice.roll(4) == 0)
         }
         6 => advance::no_signal(book),
         7 => {
@@ -199,7 +199,7 @@ fn the_log_tells_the_state() {
         let brief = brief::render(&task, &Brief::default());
         let slug = TaskSlug::new("task").unwrap();
         let mut now = time::parse(&task.created).unwrap();
-        let mut book = Book::with(slug.clone(), task, Log::default(), None, now);
+        let mut book = TaskDocuments::with(slug.clone(), task, Log::default(), None, now);
         let mut entry = Entry::of_task(CREATED);
         entry.phase = Some("execute".into());
         entry.session = (dice.roll(2) == 0).then(|| "s1".into());
@@ -210,7 +210,7 @@ fn the_log_tells_the_state() {
         for n in 0..40 {
             let what = format!("seed {seed}, step {n}");
             now += chrono::TimeDelta::seconds(i64::try_from(dice.roll(90)).unwrap());
-            let opened = Book::open(
+            let opened = TaskDocuments::open(
                 slug.clone(),
                 files.state.clone(),
                 Some(&files.progress),
@@ -251,7 +251,7 @@ fn a_driven_task_keeps_the_rules_and_ends() {
         task.phase = "execute".into();
         let slug = TaskSlug::new("task").unwrap();
         let now = time::parse(&task.created).unwrap();
-        let mut book = Book::with(slug, task, Log::default(), None, now);
+        let mut book = TaskDocuments::with(slug, task, Log::default(), None, now);
         let mut entry = Entry::of_task(CREATED);
         entry.phase = Some("execute".into());
         book.record(entry).unwrap();
@@ -260,23 +260,23 @@ fn a_driven_task_keeps_the_rules_and_ends() {
         }
         let most: u64 =
             book.state.units().iter().map(|(_, unit)| 3 * unit.max_iterations + 6).sum();
-        let mut driven = Driven::new(book, &State::new(&NoFiles));
+        let mut driven = IterativeLoop::new(book, &State::new(&NoFiles));
         let mut turns = 0;
         loop {
-            let id = driven.book.state.current().unwrap_or("none").to_owned();
+            let id = driven.documents.state.current().unwrap_or("none").to_owned();
             let words =
                 ["DONE", "DONE", "DONE", "VERIFIED", "VERIFIED", "GAPS", "BLOCKED: x", "nothing"];
             let message = format!("<signal>{id}_{}</signal>", dice.one(&words));
             driven.changed = dice.roll(5) == 0;
             let has_company = dice.roll(9) == 0;
-            let before = driven.book.clone();
+            let before = driven.documents.clone();
             let stop =
                 Stop { message: &message, has_company, tools_ran: true, blocks: 0, cap: 8, now };
             let decision = decide(&mut driven, &stop);
-            check(&driven.book.state, &format!("seed {seed}"));
+            check(&driven.documents.state, &format!("seed {seed}"));
             if has_company {
                 assert_eq!(
-                    driven.book, before,
+                    driven.documents, before,
                     "seed {seed}: something was counted beside an agent"
                 );
                 continue;
@@ -286,8 +286,11 @@ fn a_driven_task_keeps_the_rules_and_ends() {
             match decision {
                 Decision::Block { reason, .. } => {
                     assert!(driven.is_running() && reason.chars().count() < 4000, "seed {seed}");
-                    let confirming =
-                        driven.book.state.current().and_then(|id| driven.book.state.unit(id));
+                    let confirming = driven
+                        .documents
+                        .state
+                        .current()
+                        .and_then(|id| driven.documents.state.unit(id));
                     if confirming.is_some_and(|unit| unit.is(Status::Confirming)) {
                         let said = reason.to_lowercase();
                         assert!(
@@ -304,7 +307,7 @@ fn a_driven_task_keeps_the_rules_and_ends() {
             }
         }
         let over = !driven.is_running();
-        assert_eq!(over, driven.book.state.all_closed(), "seed {seed}");
-        assert!(over || driven.book.state.current().is_none(), "seed {seed}");
+        assert_eq!(over, driven.documents.state.all_closed(), "seed {seed}");
+        assert!(over || driven.documents.state.current().is_none(), "seed {seed}");
     }
 }

@@ -287,7 +287,7 @@ fn purge_waits_for_files_that_are_still_wired() {
     // The self-test leaves other books alone, whatever the environment says.
     let books = scratch.home().join("books");
     fs::create_dir(&books).unwrap();
-    scratch.env.insert("HOOKKEEPER_BOOKS".into(), books.display().to_string());
+    scratch.env.insert("HOOKKEEPER_STATE_ROOT".into(), books.display().to_string());
     succeeds(&scratch.run(&["install"], b""));
     assert_eq!(fs::read_dir(&books).unwrap().count(), 0);
 }

@@ -1,7 +1,7 @@
 //! What an agent found, read out of its last message: a fenced JSON block if it gives one, else
 //! list items that carry an explicit severity mark.
 
-use crate::agents::lists::{Section, items};
+use crate::agents::lists::{ListKind, items};
 use crate::agents::marks;
 use crate::agents::result::Finding;
 use crate::core::json::{self, Object};
@@ -18,13 +18,13 @@ const LONGEST_NAME: usize = 40;
 const LONGEST_TEXT: usize = 1000;
 
 #[derive(Debug, Default, PartialEq)]
-pub struct Found {
+pub struct ReportedFindings {
     pub findings: Vec<Finding>,
     pub recommendations: Vec<String>,
     pub files: Vec<String>,
 }
 
-pub fn read(message: &str, redact: &Redactor) -> Found {
+pub fn read(message: &str, redact: &Redactor) -> ReportedFindings {
     let mut found = from_block(message).unwrap_or_else(|| from_lists(message));
     found.findings.truncate(FINDINGS);
     found.recommendations.truncate(RECOMMENDATIONS);
@@ -50,7 +50,7 @@ pub fn read(message: &str, redact: &Redactor) -> Found {
 }
 
 /// The first fenced block that is a JSON object with a `findings` list.
-fn from_block(message: &str) -> Option<Found> {
+fn from_block(message: &str) -> Option<ReportedFindings> {
     let mut blocks = message.split("```").skip(1).step_by(2);
     blocks.find_map(|block| {
         let body = block.get(block.find('{')?..)?.trim_end();
@@ -59,7 +59,7 @@ fn from_block(message: &str) -> Option<Found> {
         let texts = |key: &str| -> Vec<String> {
             object.list(key).unwrap_or_default().into_iter().filter_map(json::text).collect()
         };
-        Some(Found {
+        Some(ReportedFindings {
             findings: findings.iter().filter_map(stated).collect(),
             recommendations: texts("recommendations"),
             files: texts("files_analyzed"),
@@ -86,10 +86,10 @@ fn stated(finding: &Object) -> Option<Finding> {
     })
 }
 
-fn from_lists(message: &str) -> Found {
-    let mut found = Found::default();
+fn from_lists(message: &str) -> ReportedFindings {
+    let mut found = ReportedFindings::default();
     for (section, item) in items(message) {
-        if section == Section::Recommendations {
+        if section == ListKind::Recommendations {
             found.recommendations.push(item);
         } else if let Some((severity, text)) = marks::split_severity(&item) {
             found.findings.push(described(severity, &text));
@@ -235,7 +235,7 @@ fn caseless_split<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a st
 mod tests {
     use super::*;
 
-    fn read(message: &str) -> Found {
+    fn read(message: &str) -> ReportedFindings {
         super::read(message, &Redactor::default())
     }
 

@@ -4,16 +4,16 @@ use crate::agents::marks;
 use crate::core::words::has_phrase;
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Section {
+pub enum ListKind {
     Other,
     Recommendations,
 }
 
 /// The list items of a message with the section that they stand in, continuation lines joined.
 /// Code blocks are not read.
-pub fn items(message: &str) -> Vec<(Section, String)> {
-    let mut items: Vec<(Section, String)> = Vec::new();
-    let mut section = Section::Other;
+pub fn items(message: &str) -> Vec<(ListKind, String)> {
+    let mut items: Vec<(ListKind, String)> = Vec::new();
+    let mut section = ListKind::Other;
     let mut in_code = false;
     let mut in_item = false;
     for line in message.lines() {
@@ -24,12 +24,12 @@ pub fn items(message: &str) -> Vec<(Section, String)> {
         } else if let Some(heading) = heading(trimmed) {
             let recommends =
                 has_phrase(heading, "recommendations") || has_phrase(heading, "recommendation");
-            section = if recommends { Section::Recommendations } else { Section::Other };
+            section = if recommends { ListKind::Recommendations } else { ListKind::Other };
             in_item = false;
         } else if let Some(text) = list_item(trimmed) {
             let nested =
                 line.starts_with([' ', '\t']) && in_item && marks::split_severity(text).is_none();
-            match items.last_mut().filter(|_| nested && section == Section::Other) {
+            match items.last_mut().filter(|_| nested && section == ListKind::Other) {
                 Some((_, item)) => {
                     item.push('\n');
                     item.push_str(text);

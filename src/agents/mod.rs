@@ -3,5 +3,16 @@ pub mod commands;
 pub mod findings;
 pub mod lists;
 pub mod marks;
+pub mod panel;
 pub mod result;
 pub mod synthesis;
+
+use crate::state::Documents;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add::<result::AgentResult>();
+    all.add::<synthesis::Synthesis>();
+    all.add::<result::ArchivedResult>();
+    all.add::<synthesis::ParkedSynthesis>();
+}

@@ -126,7 +126,7 @@ document!(ArchivedResult by (String, String), Row {
     ..Row::EPHEMERAL
 }, |row, (session_id, agent_id)| {
     Doc::new(row, format!("{}/{}", FileStem::from_id(session_id), FileStem::from_id(agent_id)))
-});
+}, schema: AgentResult);
 
 document!(AgentResult by str, Row {
     name: "result",

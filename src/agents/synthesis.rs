@@ -3,10 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agents::panel;
 use crate::agents::result::{AgentResult, Finding};
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, document};
 
 const FINDINGS: usize = 200;
@@ -178,6 +180,7 @@ document!(
         schema: "synthesis",
         title: "Synthesis",
         about: "all findings of a session",
+        status: Some(StatusPart { place: 40, read: panel::section }),
         ..Row::EPHEMERAL
     }
 );
@@ -194,7 +197,7 @@ document!(ParkedSynthesis by str, Row {
     title: "Parked synthesis",
     about: "the findings of a session while another's are in their place",
     ..Row::EPHEMERAL
-}, Doc::by_id);
+}, Doc::by_id, schema: Synthesis);
 
 #[cfg(test)]
 mod tests {

@@ -67,7 +67,7 @@ pub fn with_agents<'s>(state: &'s State, context: &Context) -> Option<&'s Checko
 }
 
 /// The branch that is checked out, if somebody wanted to know before.
-pub fn known<'s>(state: &'s State) -> Option<&'s Checkout> {
+pub fn already_read<'s>(state: &'s State) -> Option<&'s Checkout> {
     state.derived::<Option<Checkout>>()?.as_ref()
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::branch::panels;
 use crate::branch::saved::{Execution, Handoff};
 use crate::client::plan_file::PlanFile;
 use crate::core::ending::Ending;
@@ -10,6 +11,7 @@ use crate::core::id::BranchKey;
 use crate::core::schema_fields;
 use crate::core::text::Extra;
 use crate::session::workflow::Workflow;
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, Trouble, document};
 
 /// The state of a branch.
@@ -86,5 +88,6 @@ document!(BranchState by BranchKey, Row {
     title: "Branch state",
     about: "what belongs to a branch",
     trouble: Trouble::PlantedIsLeftOut,
+    status: Some(StatusPart { place: 70, read: panels::loops }),
     ..Row::SHARED
 }, |row, key| Doc::new(row, key.as_str()));

@@ -8,7 +8,7 @@ use crate::core::error::Result;
 use crate::core::id::BranchKey;
 use crate::core::json::Object;
 use crate::git::refs;
-use crate::state::{Document, Source};
+use crate::state::{Document, Source, State};
 use crate::store::Store;
 use crate::store::view::View;
 
@@ -17,6 +17,17 @@ pub const BRANCHES: &str = "branches";
 /// The hand-offs of a branch, from the project.
 pub fn handoff_folder(key: &BranchKey) -> String {
     format!(".claude/{BRANCHES}/{}/handoffs", key.as_str())
+}
+
+/// The states of all branches that have one, by folder.
+pub fn all_states(state: &State) -> Vec<BranchState> {
+    let keys = all_keys(state.source());
+    keys.iter().filter_map(|key| state.get_by::<BranchState>(key).cloned()).collect()
+}
+
+fn all_keys(source: &dyn Source) -> Vec<BranchKey> {
+    let names = source.names(BRANCHES).unwrap_or_default();
+    names.iter().filter_map(|name| BranchKey::known(name)).collect()
 }
 
 impl View {
@@ -30,24 +41,13 @@ impl View {
         names
     }
 
-    /// The states of all branches that have one, by folder.
-    pub fn branches(&self) -> Vec<BranchState> {
-        let state = self.state();
-        let keys = self.branch_keys();
-        keys.iter().filter_map(|key| state.get_by::<BranchState>(key).cloned()).collect()
-    }
-
     /// The agents of all branches, by folder.
     pub fn branch_agents(&self) -> Vec<(String, BranchAgents)> {
         let state = self.state();
-        let book = |key: &BranchKey| {
+        let document = |key: &BranchKey| {
             Some((key.as_str().to_owned(), state.get_by::<BranchAgents>(key)?.clone()))
         };
-        self.branch_keys().iter().filter_map(book).collect()
-    }
-
-    fn branch_keys(&self) -> Vec<BranchKey> {
-        self.names(BRANCHES).iter().filter_map(|name| BranchKey::known(name)).collect()
+        all_keys(self).iter().filter_map(document).collect()
     }
 
     /// The folder of a branch of this checkout.

@@ -45,30 +45,30 @@ impl<'a> Witness<'a> {
     }
 
     pub fn start(&mut self, agent: &Agent, earlier: Option<&AgentResult>) {
-        self.change(agent.branch.as_deref(), |book| book.start(agent, earlier));
+        self.change(agent.branch.as_deref(), |document| document.start(agent, earlier));
     }
 
     /// How often an agent was nudged, in earlier runs too.
     pub fn nudges(&self, agent: &Agent) -> u64 {
-        let book = agent.branch.as_ref().and_then(|folder| self.documents.get(folder));
-        book.and_then(|book| book.find(&agent.id)).map_or(0, |entry| entry.nudge_count)
+        let document = agent.branch.as_ref().and_then(|folder| self.documents.get(folder));
+        document.and_then(|document| document.find(&agent.id)).map_or(0, |entry| entry.nudge_count)
     }
 
     pub fn end(&mut self, result: &AgentResult, words: Option<&str>) {
-        self.change(result.branch.as_deref(), |book| book.end(result, words));
+        self.change(result.branch.as_deref(), |document| document.end(result, words));
     }
 
     /// What an agent was called for may have become certain.
-    pub fn know(&mut self, agent: &Agent) {
-        self.change(agent.branch.as_deref(), |book| {
-            book.describe(&agent.id, agent.task.as_ref(), agent.background);
+    pub fn describe(&mut self, agent: &Agent) {
+        self.change(agent.branch.as_deref(), |document| {
+            document.describe(&agent.id, agent.task.as_ref(), agent.background);
         });
     }
 
     /// What an agent that has ended was called for may have become certain.
     pub fn know_result(&mut self, result: &AgentResult) {
-        self.change(result.branch.as_deref(), |book| {
-            book.describe(&result.agent_id, result.task.as_ref(), result.background);
+        self.change(result.branch.as_deref(), |document| {
+            document.describe(&result.agent_id, result.task.as_ref(), result.background);
         });
     }
 
@@ -86,7 +86,7 @@ impl<'a> Witness<'a> {
 
     /// A sign of life of an agent.
     fn mark_alive(&mut self, agent: &Agent) {
-        self.change(agent.branch.as_deref(), |book| book.mark_stuck(&agent.id, false));
+        self.change(agent.branch.as_deref(), |document| document.mark_stuck(&agent.id, false));
     }
 
     /// Marks who is stuck and who is not in these folders, and strikes off those that no session
@@ -100,18 +100,18 @@ impl<'a> Witness<'a> {
         let context = self.context;
         folders.extend(self.documents.keys().cloned());
         for folder in folders {
-            self.change(Some(&folder), |book| find_stuck(book, lives, context, &mut stuck));
+            self.change(Some(&folder), |document| find_stuck(document, lives, context, &mut stuck));
         }
         stuck
     }
 
     /// Writes down what has changed.
     pub fn put(self, plan: &mut Plan) {
-        for (folder, book) in self.documents {
+        for (folder, document) in self.documents {
             let Some(key) = BranchKey::known(&folder) else { continue };
             let read = self.state.read::<BranchAgents>(&key);
-            if !book.differs_by_name_only(read.value) {
-                plan.put(&read, &book);
+            if !document.differs_by_name_only(read.value) {
+                plan.put(&read, &document);
             }
         }
     }
@@ -120,25 +120,25 @@ impl<'a> Witness<'a> {
         let Some(folder) = folder.filter(|_| self.context.settings.is_on(SYSTEM)) else { return };
         if !self.documents.contains_key(folder) {
             let Some(key) = BranchKey::known(folder) else { return };
-            let mut book = self.state.get_by::<BranchAgents>(&key).cloned().unwrap_or_default();
-            if let Some(here) = checkout::known(self.state).filter(|here| here.key == key) {
-                book.branch = Some(here.branch.clone());
+            let mut document = self.state.get_by::<BranchAgents>(&key).cloned().unwrap_or_default();
+            if let Some(here) = checkout::already_read(self.state).filter(|here| here.key == key) {
+                document.branch = Some(here.branch.clone());
             }
-            self.documents.insert(folder.to_owned(), book);
+            self.documents.insert(folder.to_owned(), document);
         }
-        if let Some(book) = self.documents.get_mut(folder) {
-            change(book);
+        if let Some(document) = self.documents.get_mut(folder) {
+            change(document);
         }
     }
 }
 
 fn find_stuck(
-    book: &mut BranchAgents,
+    document: &mut BranchAgents,
     lives: &[&Live],
     context: &Context,
     stuck: &mut Vec<(Tracked, u64)>,
 ) {
-    let open: Vec<Tracked> = book.open().cloned().collect();
+    let open: Vec<Tracked> = document.open().cloned().collect();
     for entry in open {
         let owner = lives.iter().find_map(|live| Some((live, live.agent(&entry.id)?)));
         let threshold = context.settings.stuck_after();
@@ -151,11 +151,11 @@ fn find_stuck(
                 (silent > threshold, silent)
             }
             (None, Some(_)) => {
-                book.mark_lost(&entry.id, &context.spelled(), ENDED);
+                document.mark_lost(&entry.id, &context.spelled(), ENDED);
                 continue;
             }
         };
-        book.mark_stuck(&entry.id, is_stuck);
+        document.mark_stuck(&entry.id, is_stuck);
         if is_stuck {
             stuck.push((entry, silent));
         }

@@ -115,7 +115,7 @@ pub enum Command {
         hookkeeper replay --fresh --json session.jsonl | jq .reply\n  tail -n 3 session.jsonl | hookkeeper replay -"
     )]
     Replay(replay::Arguments),
-    /// Check every book against its schema
+    /// Check every document against its schema
     #[command(
         after_help = "Examples:\n  hookkeeper validate\n  hookkeeper validate --json | jq .problems\n  hookkeeper validate --repair"
     )]

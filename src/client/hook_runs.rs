@@ -19,13 +19,13 @@ pub struct HookRun {
     pub event: String,
     pub command: String,
     pub millis: Option<u64>,
-    pub ended: Ended,
+    pub ended: RunResult,
     /// As the client spells it.
     pub time: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RunResult {
     Well,
     /// It said no, which some hooks are made for.
     Blocked,
@@ -113,10 +113,12 @@ fn from_attachment(line: &[u8]) -> Option<(String, HookRun)> {
         line.object("attachment").filter(|_| line.text("type").as_deref() == Some("attachment"))?;
     let exit_code = run.float("exitCode").unwrap_or(0.0);
     let ended = match run.text("type")?.as_str() {
-        "hook_success" if exit_code == 0.0 => Ended::Well,
-        "hook_blocking_error" => Ended::Blocked,
-        "hook_cancelled" => Ended::Cancelled,
-        "hook_success" | "hook_non_blocking_error" | "hook_error_during_execution" => Ended::Failed,
+        "hook_success" if exit_code == 0.0 => RunResult::Well,
+        "hook_blocking_error" => RunResult::Blocked,
+        "hook_cancelled" => RunResult::Cancelled,
+        "hook_success" | "hook_non_blocking_error" | "hook_error_during_execution" => {
+            RunResult::Failed
+        }
         // What a hook said is noted on lines of its own; they are no runs.
         _ => return None,
     };
@@ -140,7 +142,7 @@ fn from_summary(line: &[u8]) -> Option<Vec<(String, HookRun)>> {
     let failed = line.list("hookErrors").is_some_and(|errors| !errors.is_empty());
     let infos = line.objects("hookInfos")?;
     // Which of several failed is not said.
-    let ended = if failed && infos.len() == 1 { Ended::Failed } else { Ended::Well };
+    let ended = if failed && infos.len() == 1 { RunResult::Failed } else { RunResult::Well };
     let runs = infos.iter().filter_map(|info| {
         let run = HookRun {
             event: event.to_owned(),
@@ -173,10 +175,10 @@ mod tests {
             from_attachment(text.as_bytes()).map(|(_, run)| (run.event, run.millis, run.ended))
         };
         let run = |ended| Some(("PreToolUse".to_owned(), Some(7), ended));
-        assert_eq!(line("hook_success"), run(Ended::Well));
-        assert_eq!(line("hook_cancelled"), run(Ended::Cancelled));
-        assert_eq!(line("hook_blocking_error"), run(Ended::Blocked));
-        assert_eq!(line("hook_non_blocking_error"), run(Ended::Failed));
+        assert_eq!(line("hook_success"), run(RunResult::Well));
+        assert_eq!(line("hook_cancelled"), run(RunResult::Cancelled));
+        assert_eq!(line("hook_blocking_error"), run(RunResult::Blocked));
+        assert_eq!(line("hook_non_blocking_error"), run(RunResult::Failed));
         assert_eq!(line("hook_additional_context"), None);
     }
 }

@@ -8,3 +8,11 @@ pub mod side_file;
 pub mod todos;
 pub mod transcript;
 pub mod wiring;
+
+use crate::state::Documents;
+use crate::state::declared::parses_as;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add_file::<wiring::Wiring>(&wiring::ROW, parses_as::<wiring::Wiring>);
+}

@@ -56,11 +56,11 @@ pub struct Search {
     /// The number that the client gave to a task, by the call that made it.
     numbers: BTreeMap<String, String>,
     /// Newest first.
-    changes: Vec<Change>,
+    changes: Vec<TodoChange>,
     list: Vec<Todo>,
 }
 
-enum Change {
+enum TodoChange {
     Create { call: String, todo: Todo },
     Update { task: String, status: Option<String>, content: Option<String>, form: Option<String> },
 }
@@ -130,10 +130,10 @@ impl Search {
         let mut tasks: Vec<(Option<String>, Todo)> = Vec::new();
         for change in self.changes.into_iter().rev() {
             match change {
-                Change::Create { call, todo } => {
+                TodoChange::Create { call, todo } => {
                     tasks.push((self.numbers.get(&call).cloned(), todo));
                 }
-                Change::Update { task, status, content, form } => {
+                TodoChange::Update { task, status, content, form } => {
                     let known = tasks.iter_mut().find(|(number, _)| number.as_ref() == Some(&task));
                     if let Some((_, todo)) = known {
                         todo.status = status.unwrap_or_else(|| todo.status.clone());
@@ -163,13 +163,13 @@ fn blocks<'a>(line: &Object<'a>) -> Vec<Object<'a>> {
     line.object("message").and_then(|message| message.objects("content")).unwrap_or_default()
 }
 
-fn change(call: &Object) -> Option<Change> {
+fn change(call: &Object) -> Option<TodoChange> {
     let input = call.object("input")?;
     match call.word("name")?.as_str() {
         "TaskCreate" => {
-            Some(Change::Create { call: call.word("id")?, todo: todo(&input, "subject")? })
+            Some(TodoChange::Create { call: call.word("id")?, todo: todo(&input, "subject")? })
         }
-        "TaskUpdate" => Some(Change::Update {
+        "TaskUpdate" => Some(TodoChange::Update {
             task: input.word("taskId")?,
             status: input.word("status"),
             content: input.word("subject"),

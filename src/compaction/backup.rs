@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::compaction::panel;
 use crate::core::id::sha256_hex;
 use crate::core::json::Object;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
+use crate::state::panel::StatusPart;
 use crate::state::{Bytes, Doc, Document, Row, State, document};
 
 /// Backups of all sessions together.
@@ -100,6 +102,7 @@ document!(Backup by str, Row {
     schema: "backup",
     title: "Compaction backup",
     about: "what must survive a compaction",
+    status: Some(StatusPart { place: 110, read: panel::section }),
     ..Row::DURABLE
 }, |row, file| Doc::new(row, file.trim_start_matches("backup_").trim_end_matches(".json")));
 

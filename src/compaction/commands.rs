@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::compaction::backup::{Backup, Preserved};
 use crate::console::diff;
-use crate::console::project::{Project, said_json};
-use crate::console::table::{self, row};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::plural;
 use crate::loops::queue::document::{LoopStateText, Queue};
 use crate::session::active::Active;
@@ -82,7 +82,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let text = compare((&from, &old), (&to, &new), colour);
             if *json {
                 let value = json!({"from": from, "to": to, "diff": text});
-                return said_json(&value);
+                return print_json(&value);
             }
             Ok(Outcome::printed(if text.is_empty() { "no difference".into() } else { text }))
         }
@@ -136,7 +136,7 @@ fn list(view: &View, as_json: bool) -> anyhow::Result<Outcome> {
                     "session_id": backup.session_id, "context_tokens_before": backup.context_tokens_before})
             })
             .collect();
-        return said_json(&list);
+        return print_json(&list);
     }
     let rows: Vec<_> = backups
         .iter()
@@ -156,7 +156,7 @@ fn list(view: &View, as_json: bool) -> anyhow::Result<Outcome> {
 fn show(view: &View, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let (file, backup) = find(view, named)?;
     if as_json {
-        return said_json(&backup);
+        return print_json(&backup);
     }
     let whole =
         if is_whole(&backup) { "" } else { " (it was changed since: the checksum differs)" };

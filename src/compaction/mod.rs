@@ -1,2 +1,10 @@
 pub mod backup;
 pub mod commands;
+pub mod panel;
+
+use crate::state::Documents;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add::<backup::Backup>();
+}

@@ -4,4 +4,3 @@ pub mod checkout;
 pub mod diff;
 pub mod project;
 pub mod screen;
-pub mod table;

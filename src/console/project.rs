@@ -16,7 +16,7 @@ use crate::store::{Store, home};
 use crate::turn::root;
 
 /// A document or a list, as JSON that people can read too.
-pub fn said_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
+pub fn print_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
     Ok(Outcome::printed(serde_json::to_string_pretty(value)?))
 }
 

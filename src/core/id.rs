@@ -51,7 +51,7 @@ impl BranchKey {
         if good && !dashed.is_empty() { Self(dashed) } else { Self(digest_name(branch)) }
     }
 
-    /// The same with a digest, for when another branch has the name.
+    /// A branch's key with a digest, for when another branch has the name.
     pub fn beside(branch: &str, digits: usize) -> Self {
         let digest: String = sha256_hex(branch.as_bytes()).chars().take(digits).collect();
         Self(format!("{}-{digest}", Self::from_branch(branch).0))

@@ -12,6 +12,7 @@ pub mod reply;
 #[cfg(test)]
 pub mod schema_fields;
 pub mod settings;
+pub mod table;
 pub mod text;
 pub mod time;
 pub mod words;

@@ -30,11 +30,22 @@ pub struct Settings {
     pub systems_off: Vec<String>,
 }
 
+#[cfg(test)]
+impl schemars::JsonSchema for Settings {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        File::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        File::json_schema(generator)
+    }
+}
+
 /// What a project may set. All of it is optional.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only its schema is wanted: the file is read field by field")]
-pub struct File {
+struct File {
     /// What is synced to disk: nothing, every document's data, or its directory too. Without this,
     /// documents that outlive a session are synced and the others are not.
     #[schemars(extend("type" = "string", "enum" = ["none", "data", "full"]))]

@@ -3,14 +3,14 @@
 use crate::core::text::{clip, plural};
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, or_ok};
-use crate::store::log::{Past, parse_newest};
+use crate::store::log::{LoggedRun, parse_newest};
 
 /// How many of the newest lines are looked at.
 const NEWEST: usize = 1000;
 
 pub fn failures(facts: &Facts) -> Vec<Finding> {
     let runs = parse_newest(&facts.state.log, NEWEST);
-    let failed: Vec<&Past> = runs.iter().filter(|run| run.has_failed()).collect();
+    let failed: Vec<&LoggedRun> = runs.iter().filter(|run| run.has_failed()).collect();
     let last = failed.first().map(|run| {
         Finding::warning(
             format!(

@@ -36,7 +36,7 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
     let gone = state.lives.iter().filter(|live| client::is_gone(&live.client, &host));
     let gone = gone.map(|live| live.session_id.clone()).collect();
     let state_dir = root.join(".claude/state");
-    let books = state_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(root);
+    let nearest = state_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(root);
     Facts {
         version: env!("CARGO_PKG_VERSION").into(),
         running: process.program(),
@@ -47,8 +47,8 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
         off: process.env("HOOKKEEPER_OFF").as_deref() == Some("1"),
         gone,
         tracked: tracked(root),
-        free: disk::free(books),
-        network: disk::network(books),
+        free: disk::free(nearest),
+        network: disk::network(nearest),
         client: client_version(process, root),
         transcripts: transcripts(root, client_dir.as_deref()),
         home,

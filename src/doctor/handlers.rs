@@ -24,14 +24,14 @@ fn check_timeout(file: &ExaminedSettings, hook: &HookEntry) -> Option<Finding> {
             Finding::warning(
                 format!(
                     "{}: our SessionEnd hook has no time-out, so it gets 1.5 s",
-                    file.at(hook.line)
+                    file.with_line(hook.line)
                 ),
                 install_hint(file),
             )
             .fixed_by(Fix::Wiring(file.scope))
         });
     };
-    let at = format!("{}: {}", file.at(line), clip(&hook.event, 60));
+    let at = format!("{}: {}", file.with_line(line), clip(&hook.event, 60));
     let command = clip(&hook.command, 100);
     if seconds > LONGEST_TIMEOUT {
         let text = format!("{at} `{command}`: time-out of {seconds} s; were milliseconds meant?");
@@ -58,7 +58,7 @@ pub fn programs(facts: &Facts) -> Vec<Finding> {
         Some(Finding::warning(
             format!(
                 "{}: {} `{}`: {trouble}",
-                file.at(hook.line),
+                file.with_line(hook.line),
                 clip(&hook.event, 60),
                 clip(&hook.command, 100)
             ),

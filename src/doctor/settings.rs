@@ -69,7 +69,7 @@ impl ExaminedSettings {
     }
 
     /// `.claude/settings.json:12`
-    pub fn at(&self, line: usize) -> String {
+    pub fn with_line(&self, line: usize) -> String {
         format!("{}:{line}", self.shown)
     }
 }

@@ -3,37 +3,37 @@
 use crate::core::text::{clip, plural};
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, Fix, or_ok};
-use crate::doctor::survey::{LockFile, Place};
+use crate::doctor::survey::{LockFile, StatePlace};
 use crate::validate::SETTINGS;
 
 pub fn place(facts: &Facts) -> Vec<Finding> {
     let path = facts.show(&facts.root.join(".claude/state"));
     let problem = match &facts.state.place {
-        Place::NotYet { can_make: true } | Place::Unknown => None,
-        Place::NotYet { can_make: false } => Some(Finding::error(
+        StatePlace::NotYet { can_make: true } | StatePlace::Unknown => None,
+        StatePlace::NotYet { can_make: false } => Some(Finding::error(
             format!("{path} does not exist and cannot be made: no permission to write there"),
             "Make the project's directory writable for the user who runs Claude Code.",
         )),
-        Place::Bad(why) => Some(Finding::error(
+        StatePlace::Bad(why) => Some(Finding::error(
             clip(why, 300),
             "HookKeeper only writes to a plain directory of its own. Move away what is there.",
         )),
-        Place::There { ours: false, .. } => Some(Finding::error(
+        StatePlace::There { ours: false, .. } => Some(Finding::error(
             format!("{path} belongs to another user"),
             "Give it to the user who runs Claude Code (`chown -R`).",
         )),
-        Place::There { writable: false, .. } => Some(Finding::error(
+        StatePlace::There { writable: false, .. } => Some(Finding::error(
             format!("{path} cannot be written to"),
             format!("`chmod u+rwx {path}`"),
         )),
-        Place::There { open: true, .. } => Some(Finding::warning(
+        StatePlace::There { open: true, .. } => Some(Finding::warning(
             format!("{path} can be written to by other users"),
             format!("`chmod go-w {path}`"),
         )),
-        Place::There { .. } => None,
+        StatePlace::There { .. } => None,
     };
     or_ok(problem.into_iter().collect(), || match facts.state.place {
-        Place::There { .. } => format!("{path} can be used"),
+        StatePlace::There { .. } => format!("{path} can be used"),
         _ => format!("{path} does not exist yet; the first hook makes it"),
     })
 }
@@ -66,7 +66,7 @@ pub fn git(facts: &Facts) -> Vec<Finding> {
             "Run `git rm -r --cached .claude/state` and commit; the files themselves stay.",
         ));
     }
-    let there = matches!(facts.state.place, Place::There { .. });
+    let there = matches!(facts.state.place, StatePlace::There { .. });
     if there && !facts.state.hidden {
         problems.push(
             Finding::warning(

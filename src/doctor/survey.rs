@@ -14,7 +14,7 @@ use crate::store::view::View;
 
 #[derive(Default)]
 pub struct Survey {
-    pub place: Place,
+    pub place: StatePlace,
     pub lock: LockFile,
     /// There is a `.gitignore` in it.
     pub hidden: bool,
@@ -28,7 +28,7 @@ pub struct Survey {
 }
 
 #[derive(Default)]
-pub enum Place {
+pub enum StatePlace {
     #[default]
     Unknown,
     NotYet {
@@ -66,11 +66,11 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     let claude = match home::existing_claude_dir(root, home) {
         Ok(Some(claude)) => claude,
         Ok(None) => {
-            seen.place = Place::NotYet { can_make: writable(root) };
+            seen.place = StatePlace::NotYet { can_make: writable(root) };
             return seen;
         }
         Err(error) => {
-            seen.place = Place::Bad(error.to_string());
+            seen.place = StatePlace::Bad(error.to_string());
             return seen;
         }
     };
@@ -79,11 +79,11 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     let state = match claude.sub("state") {
         Ok(Some(state)) => state,
         Ok(None) => {
-            seen.place = Place::NotYet { can_make: writable(claude.path()) };
+            seen.place = StatePlace::NotYet { can_make: writable(claude.path()) };
             return seen;
         }
         Err(error) => {
-            seen.place = Place::Bad(error.to_string());
+            seen.place = StatePlace::Bad(error.to_string());
             return seen;
         }
     };
@@ -115,16 +115,16 @@ pub fn hide(root: &Path, home: Option<&Path>) -> Result<()> {
     home::hide(&state)
 }
 
-fn place(state: &Dir) -> Place {
+fn place(state: &Dir) -> StatePlace {
     let us = rustix::process::geteuid();
     match rustix::fs::statat(rustix::fs::CWD, state.path(), AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Place::There {
+        Ok(stat) => StatePlace::There {
             ours: stat.st_uid == us.as_raw() || us.is_root(),
             writable: writable(state.path()),
             open: stat.st_mode & 0o022 != 0,
         },
         Err(error) => {
-            Place::Bad(format!("{}: {}", state.path().display(), std::io::Error::from(error)))
+            StatePlace::Bad(format!("{}: {}", state.path().display(), std::io::Error::from(error)))
         }
     }
 }

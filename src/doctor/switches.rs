@@ -21,7 +21,7 @@ pub fn files(facts: &Facts) -> Vec<Finding> {
             SettingsContent::Parsed(parsed) => {
                 problems.extend(parsed.bad_entries.iter().map(|(line, what)| {
                     Finding::warning(
-                        format!("{}: {}", file.at(*line), clip(what, 200)),
+                        format!("{}: {}", file.with_line(*line), clip(what, 200)),
                         "Claude Code drops this entry. Mend it, or take it out.",
                     )
                 }));
@@ -54,7 +54,7 @@ pub fn off(facts: &Facts) -> Vec<Finding> {
             problems.push(Finding::error(
                 format!(
                     "{}: `disableAllHooks` is true: Claude Code runs no hook at all",
-                    file.at(line)
+                    file.with_line(line)
                 ),
                 "Remove that line, if hooks shall run.",
             ));
@@ -63,7 +63,7 @@ pub fn off(facts: &Facts) -> Vec<Finding> {
             problems.push(Finding::warning(
                 format!(
                     "{}: HOOKKEEPER_OFF is \"1\" under `env`: our hooks do nothing",
-                    file.at(line)
+                    file.with_line(line)
                 ),
                 "Remove that line, if HookKeeper shall work here.",
             ));

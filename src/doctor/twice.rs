@@ -19,9 +19,9 @@ fn by_plugin(facts: &Facts) -> Option<Finding> {
     Some(Finding::error(
         format!(
             "{}: the plugin {} is enabled, and {} calls HookKeeper too: every event is handled twice",
-            file.at(line),
+            file.with_line(line),
             clip(name, 80),
-            wired.at(hook.line)
+            wired.with_line(hook.line)
         ),
         format!(
             "Keep one: `hookkeeper uninstall --scope {}`, or disable the plugin.",
@@ -52,9 +52,9 @@ fn by_settings(facts: &Facts) -> Option<Finding> {
     Some(Finding::error(
         format!(
             "{} runs `{}` and {} runs `{}`: handled twice: {}",
-            file.at(first.line),
+            file.with_line(first.line),
             command(&first.words),
-            other.at(second.line),
+            other.with_line(second.line),
             command(&second.words),
             events.join(", ")
         ),

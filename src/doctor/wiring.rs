@@ -20,7 +20,7 @@ pub fn binary(facts: &Facts) -> Vec<Finding> {
 fn check_program(facts: &Facts, program: &Program) -> Option<Finding> {
     let word = clip(&program.word, 200);
     let (file, hook) = facts.ours().find(|(_, hook)| hook.words.first() == Some(&program.word))?;
-    let at = file.at(hook.line);
+    let at = file.with_line(hook.line);
     let Some(path) = &program.path else {
         let place =
             if word.contains('/') { "there is no such program" } else { "it is not on the PATH" };
@@ -66,7 +66,7 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
     let Some(first) = first else {
         return vec![match plugin {
             Some((file, line, name)) => {
-                Finding::ok(format!("the plugin {name} is enabled ({})", file.at(line)))
+                Finding::ok(format!("the plugin {name} is enabled ({})", file.with_line(line)))
             }
             None => not_wired(facts),
         }];
@@ -117,7 +117,7 @@ fn not_wired(facts: &Facts) -> Finding {
 
 /// What keeps an entry of ours from doing its work.
 fn check_entry(file: &ExaminedSettings, hook: &HookEntry) -> Option<Finding> {
-    let at = format!("{}: {}", file.at(hook.line), clip(&hook.event, 60));
+    let at = format!("{}: {}", file.with_line(hook.line), clip(&hook.event, 60));
     let fixed = |finding: Finding| Some(finding.fixed_by(Fix::Wiring(file.scope)));
     let Some(kind) = Kind::from_wire(&hook.event) else {
         // The client then leaves it to us to make the worktree, and we do not.

@@ -2,9 +2,9 @@
 
 use anyhow::Context as _;
 
-use crate::console::project::{Project, said_json};
-use crate::console::table::{self, row};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::errors::document::{Errors, PENDING, RECOVERED, Record};
@@ -42,7 +42,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let shown = records.iter().filter(|record| options.all || record.status != RECOVERED);
     if options.json {
         let shown: Vec<&Record> = shown.collect();
-        return said_json(&shown);
+        return print_json(&shown);
     }
     let now = project.process.now();
     let rows: Vec<_> = shown.map(|record| line(record, now)).collect();

@@ -2,5 +2,13 @@ pub mod classify;
 pub mod commands;
 pub mod document;
 pub mod location;
+pub mod panel;
 pub mod retry;
 pub mod target;
+
+use crate::state::Documents;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add::<document::Errors>();
+}

@@ -6,7 +6,7 @@ use crate::core::time::{self, Time};
 use crate::core::words::{find_phrase, words};
 
 /// When the message itself says that a retry makes sense.
-pub fn at(message: &str, now: Time) -> Option<Time> {
+pub fn retry_time(message: &str, now: Time) -> Option<Time> {
     after(message, &["retry-after", "retry after", "try again in", "retry in", "wait"])
         .and_then(seconds)
         .map(|seconds| now + TimeDelta::seconds(seconds))
@@ -70,17 +70,20 @@ mod tests {
     #[test]
     fn the_message_may_say_when() {
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let at = |message| super::at(message, now).map(time::spell);
-        assert_eq!(at("429, retry-after: 90").as_deref(), Some("2026-01-29T10:31:30Z"));
-        assert_eq!(at("Please try again in 2 minutes.").as_deref(), Some("2026-01-29T10:32:00Z"));
-        assert_eq!(at("try again in 20s").as_deref(), Some("2026-01-29T10:30:20Z"));
+        let spelled = |message| super::retry_time(message, now).map(time::spell);
+        assert_eq!(spelled("429, retry-after: 90").as_deref(), Some("2026-01-29T10:31:30Z"));
         assert_eq!(
-            at("limit resets at 2026-01-29T12:00:00Z.").as_deref(),
+            spelled("Please try again in 2 minutes.").as_deref(),
+            Some("2026-01-29T10:32:00Z")
+        );
+        assert_eq!(spelled("try again in 20s").as_deref(), Some("2026-01-29T10:30:20Z"));
+        assert_eq!(
+            spelled("limit resets at 2026-01-29T12:00:00Z.").as_deref(),
             Some("2026-01-29T12:00:00Z")
         );
-        assert_eq!(at("usage limit, resets 3pm").as_deref(), Some("2026-01-29T15:00:00Z"));
-        assert_eq!(at("resets at 09:15").as_deref(), Some("2026-01-30T09:15:00Z"));
-        assert_eq!(at("resets 3pm (Europe/Berlin)"), None);
-        assert_eq!(at("rate limited"), None);
+        assert_eq!(spelled("usage limit, resets 3pm").as_deref(), Some("2026-01-29T15:00:00Z"));
+        assert_eq!(spelled("resets at 09:15").as_deref(), Some("2026-01-30T09:15:00Z"));
+        assert_eq!(spelled("resets 3pm (Europe/Berlin)"), None);
+        assert_eq!(spelled("rate limited"), None);
     }
 }

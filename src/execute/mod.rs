@@ -12,6 +12,7 @@ pub mod graph;
 pub mod locate;
 pub mod merge;
 pub mod merge_commit;
+pub mod panel;
 pub mod partial_checkout;
 pub mod plan;
 pub mod plan_files;
@@ -35,7 +36,16 @@ pub mod worktree;
 pub mod worktree_status;
 pub mod xml;
 
+use crate::state::Documents;
 use error::{Error, Result};
 use reconcile::{Correction, GitFacts, MergedTask, task_branch};
 use repository::{LockedRepository, Repository, ensure_started};
 use tasks_folder::TasksFolder;
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add_file::<document::Execution>(&document::ROW, |_, bytes| {
+        document::parse(bytes).map(drop)
+    });
+    all.add::<registry::Executions>();
+}

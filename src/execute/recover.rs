@@ -75,7 +75,7 @@ fn take_over(folder: &TasksFolder, id: &str) -> Result<Option<(Claim, Execution)
             return Ok(None);
         };
         if let Some(own) = &mut task.claim {
-            own.by = folder.process.own();
+            own.by = folder.process.own_process();
         }
         Ok(Some((claim, state.clone())))
     })

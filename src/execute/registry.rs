@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
+use crate::execute::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Row, document};
 use crate::store::view::View;
 
@@ -85,7 +87,7 @@ impl Executions {
 
 impl Known {
     /// Notes that an agent works on a task; whether that is new.
-    pub fn see(&mut self, task: &str, agent_id: &str, session_id: &str) -> bool {
+    pub fn note_agent(&mut self, task: &str, agent_id: &str, session_id: &str) -> bool {
         let seen = Seen {
             agent_id: agent_id.to_owned(),
             session_id: session_id.to_owned(),
@@ -118,6 +120,7 @@ document!(
         schema: "executions",
         title: "Executions of a project",
         about: "where the executions of a project are",
+        status: Some(StatusPart { place: 90, read: panel::section }),
         ..Row::EPHEMERAL
     }
 );
@@ -137,14 +140,14 @@ mod tests {
     fn there_is_always_room_for_who_works_now() {
         let mut known = Known::default();
         for n in 0..AGENTS {
-            assert!(known.see(&format!("t{n}"), "a", "s"));
+            assert!(known.note_agent(&format!("t{n}"), "a", "s"));
         }
-        assert!(!known.see("new", "a", "s"), "all of them work");
-        assert!(known.see("t0", "b", "s"), "another agent at the same task");
+        assert!(!known.note_agent("new", "a", "s"), "all of them work");
+        assert!(known.note_agent("t0", "b", "s"), "another agent at the same task");
         for (task, at) in [("t7", "2026-01-29T10:30:00Z"), ("t5", "2026-01-29T10:20:00Z")] {
             known.agents.get_mut(task).unwrap().stopped = Some(at.into());
         }
-        assert!(known.see("new", "a", "s"));
+        assert!(known.note_agent("new", "a", "s"));
         assert!(!known.agents.contains_key("t5") && known.agents.contains_key("t7"));
         assert_eq!(known.agents.len(), AGENTS);
     }

@@ -7,7 +7,7 @@ use crate::core::time;
 use crate::execute::base_log::{self, LOG_FORMAT};
 use crate::execute::document::Execution;
 use crate::execute::{Error, GitFacts, Result, task_branch};
-use crate::git::command::{Git, Said, explain_start_error};
+use crate::git::command::{Git, GitOutput, explain_start_error};
 use crate::process::processes;
 use crate::store::execution;
 use crate::store::lock::Lock;
@@ -160,7 +160,7 @@ impl Repository {
             Some(begun) => Some(self.try_query(&["merge-base", begun, base])?),
             None => None,
         };
-        let range = match from.filter(Said::is_good) {
+        let range = match from.filter(GitOutput::is_good) {
             Some(from) => format!("{}..{base}", from.out.trim()),
             None => base.to_owned(),
         };
@@ -213,11 +213,11 @@ impl Repository {
     }
 
     /// Asks git; what it says is for the caller to judge.
-    pub fn try_query(&self, args: &[&str]) -> Result<Said> {
+    pub fn try_query(&self, args: &[&str]) -> Result<GitOutput> {
         ensure_started(self.git.ask(args))
     }
 
-    pub fn ensure_success(&self, output: Said) -> Result<Said> {
+    pub fn ensure_success(&self, output: GitOutput) -> Result<GitOutput> {
         match output.is_good() {
             true => Ok(output),
             false => refuse!("git in {}: {}", self.top.display(), output.complaint()),
@@ -232,7 +232,7 @@ impl LockedRepository<'_> {
     }
 
     /// Lets git change something; what it says is for the caller to judge.
-    pub fn try_change(&self, args: &[&str]) -> Result<Said> {
+    pub fn try_change(&self, args: &[&str]) -> Result<GitOutput> {
         ensure_started(self.git.act(args, self.lock.file()))
     }
 }

@@ -50,7 +50,7 @@ pub fn reset_all(folder: &TasksFolder, repository: &Repository) -> Result<Remove
     let removed = remove_all(folder, repository);
     if removed.is_err() {
         folder.update(|state| {
-            let own = folder.process.own();
+            let own = folder.process.own_process();
             let claimed = |task: &&mut TaskRecord| task.claim.as_ref().is_some_and(|c| c.by == own);
             state.tasks.values_mut().filter(claimed).for_each(|task| task.claim = None);
             Ok(())

@@ -115,7 +115,7 @@ impl<'a> TasksFolder<'a> {
 
     /// A claim on a step, by this process.
     pub fn new_claim(&self, step: ClaimedStep) -> Claim {
-        Claim { step, by: self.process.own(), at: self.now(), ..Claim::default() }
+        Claim { step, by: self.process.own_process(), at: self.now(), ..Claim::default() }
     }
 
     /// Whether a step was begun by a process that is gone.

@@ -15,7 +15,7 @@ pub struct Git {
 }
 
 #[derive(Debug)]
-pub struct Said {
+pub struct GitOutput {
     /// `None`: a signal ended it.
     pub code: Option<i32>,
     pub out: String,
@@ -58,7 +58,7 @@ impl Git {
     }
 
     /// Asks git something. An error means that it could not be started.
-    pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> io::Result<Said> {
+    pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> io::Result<GitOutput> {
         self.run(args, Input::Nothing, ANSWER)
     }
 
@@ -70,11 +70,16 @@ impl Git {
 
     /// Lets git change something while `held` is locked: git inherits the lock, so that it is held
     /// for as long as git runs, even if we are killed before git is done.
-    pub fn act<A: AsRef<OsStr>>(&self, args: &[A], held: &File) -> io::Result<Said> {
+    pub fn act<A: AsRef<OsStr>>(&self, args: &[A], held: &File) -> io::Result<GitOutput> {
         self.run(args, Input::Open(held), CHANGE)
     }
 
-    fn run<A: AsRef<OsStr>>(&self, args: &[A], input: Input, limit: Duration) -> io::Result<Said> {
+    fn run<A: AsRef<OsStr>>(
+        &self,
+        args: &[A],
+        input: Input,
+        limit: Duration,
+    ) -> io::Result<GitOutput> {
         // Git goes there itself: a start in another directory is a slow fork.
         let dir = ["-C".as_ref(), self.dir.as_os_str()];
         let set = SET.iter().map(OsStr::new);
@@ -88,7 +93,7 @@ impl Git {
             input,
             limit,
         })?;
-        Ok(Said {
+        Ok(GitOutput {
             code: ended.code,
             out: String::from_utf8_lossy(&ended.stdout).into_owned(),
             err: String::from_utf8_lossy(&ended.stderr).into_owned(),
@@ -104,7 +109,7 @@ pub fn explain_start_error(error: &io::Error) -> String {
     }
 }
 
-impl Said {
+impl GitOutput {
     pub fn is_good(&self) -> bool {
         self.code == Some(0)
     }

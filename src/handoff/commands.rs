@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::branch::commands::standing;
 use crate::branch::document::BranchState;
 use crate::branch::folder::find_key;
-use crate::console::project::{Project, said_json};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::git::refs;
@@ -92,7 +92,7 @@ pub fn run(
     let status = status(kind, &branch.standing);
     if options.json {
         let value = json!({"file": file, "type": kind.name(), "branch": name, "status": status, "count": count});
-        return said_json(&value);
+        return print_json(&value);
     }
     Ok(Outcome::printed(format!("{file}\nHand-off {count} of branch {name}, {status}.")))
 }

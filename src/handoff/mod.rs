@@ -130,7 +130,7 @@ fn section(text: &mut String, name: &str, notes: &[String], lines: Vec<String>) 
     add(text, name, notes, lines.into_iter().chain(none).collect());
 }
 
-/// A section that is left out when it is empty. Notes are in no book: they stay whole.
+/// A section that is left out when it is empty. Notes are in no document: they stay whole.
 fn add(text: &mut String, name: &str, notes: &[String], lines: Vec<String>) {
     if notes.is_empty() && lines.is_empty() {
         return;

@@ -53,8 +53,8 @@ pub fn keep_after(
 pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     let kept = || -> Option<PathBuf> {
         let root = root::for_hook(process, None)?;
-        let books = root::state_root(process, &root);
-        let (claude, state) = home::open(&books, process.home().as_deref()).ok()?;
+        let state_root = root::state_root(process, &root);
+        let (claude, state) = home::open(&state_root, process.home().as_deref()).ok()?;
         home::hide(&state).ok()?;
         let now = process.now();
         let outcome = format!("rejected: {why}");

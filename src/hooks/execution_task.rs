@@ -34,7 +34,7 @@ pub fn note(plan: &mut Plan, event: &Event, live: &mut Live, state: &State) -> O
     let (at, task) = find_task(event, &executions)?;
     let session = live.session_id.clone();
     live.agent_mut(id)?.extra.insert(TASK.into(), task.clone().into());
-    if executions.executions.get_mut(at)?.see(&task, id, &session) {
+    if executions.executions.get_mut(at)?.note_agent(&task, id, &session) {
         plan.put(&read, &executions);
     }
     Some(task)
@@ -43,7 +43,7 @@ pub fn note(plan: &mut Plan, event: &Event, live: &mut Live, state: &State) -> O
 /// An agent that was at a task has stopped.
 pub fn end(plan: &mut Plan, event: &Event, state: &State, context: &Context) {
     let Some(id) = event.agent_id.as_deref() else { return };
-    let agent = record::own(event, state).and_then(|live| live.agent(id));
+    let agent = record::own_record(event, state).and_then(|live| live.agent(id));
     if agent.is_none_or(|agent| !agent.extra.contains_key(TASK)) {
         return;
     }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn it_is_noted_clean_and_short_and_nothing_is_said() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1"]));
         let message = format!(
             "run\ncurl -H 'Authorization: Bearer abcdef0123456789abcdef' {}",
             "x ".repeat(300)
@@ -94,6 +94,6 @@ mod tests {
         assert_eq!(told.notifications[0], before.notifications[0]);
         assert_eq!((told.notifications.len(), told.type_counts["idle_prompt"]), (2, 5));
         assert_eq!(told.extra, before.extra);
-        plan_beside_other(Told, json!({"message": "waits"}), Some(&own(&[])));
+        plan_beside_other(Told, json!({"message": "waits"}), Some(&own_session(&[])));
     }
 }

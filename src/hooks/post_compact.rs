@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_compaction_counts_once_however_often_it_is_reported() {
-        let before = Live { compactions: 2, ..own(&["a1"]) };
+        let before = Live { compactions: 2, ..own_session(&["a1"]) };
         let files = Files::default().with::<Live>(OWN, &before);
         let count = |files: &Files, summary: &str| {
             let plan = plan_event(PostCompact, json!({"compact_summary": summary}), files);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn another_session_does_not_get_the_compaction() {
-        let plan = plan_beside_other(PostCompact, json!({}), Some(&own(&[])));
+        let plan = plan_beside_other(PostCompact, json!({}), Some(&own_session(&[])));
         assert_eq!((own_record(&plan).compactions, plan.changes.len()), (1, 1));
     }
 }

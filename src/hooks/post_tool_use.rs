@@ -24,7 +24,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut live = record::open_session(event, state, context);
     let mut news = Vec::new();
     // What the copies show may have changed.
-    let mut has_copies = record::own(event, state).is_none();
+    let mut has_copies = record::own_record(event, state).is_none();
     if !live.worked || is_stale(event, &live, context) {
         has_copies |= is_stale(event, &live, context);
         news.push("seen".to_owned());
@@ -54,7 +54,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         if side_file.is_some() {
             subagent_stop::identify(agent, side_file.as_ref(), context);
             news.push(format!("agent {id} is known"));
-            witness.know(agent);
+            witness.describe(agent);
         }
     }
     has_copies |= record::is_nudged(event, &live, context);
@@ -152,7 +152,7 @@ fn link(
         if background == Some(false) {
             agent.status = ANSWERED.into();
         }
-        witness.know(agent);
+        witness.describe(agent);
     } else if let Some(result) = result {
         let mut result = result.clone();
         result.task = task.clone().or(result.task);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_file_is_modified_and_what_failed_on_it_recovers() {
-        let mut before = own(&[]);
+        let mut before = own_session(&[]);
         before.open_target("Write src/login.ts");
         let errors = Errors::with_records(vec![
             error(OWN, "Write src/login.ts"),
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn an_agent_gets_the_task_of_its_call() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1", "a2"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1", "a2"]));
         let answer = json!({"tool_name": "Agent", "tool_use_id": "c2",
             "tool_input": {"description": "Test it"}, "tool_response": {"agentId": "a2"}});
         let live = own_record(&plan_event(PostToolUse, answer, &files));
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_same_failure_of_another_session_stays_open() {
-        let mut own = own(&[]);
+        let mut own = own_session(&[]);
         own.open_target("Write src/login.ts");
         let errors = ["own", "other"].map(|session| error(session, "Write src/login.ts"));
         let errors = Errors::with_records(errors.to_vec());

@@ -121,7 +121,7 @@ fn failure(event: &Event, context: &Context) -> Failure {
 
 /// Only a rate limit's message says when a retry makes sense.
 pub fn not_before(class: Class, message: &str, context: &Context) -> Option<Time> {
-    if class == Class::RateLimit { retry::at(message, context.now) } else { None }
+    if class == Class::RateLimit { retry::retry_time(message, context.now) } else { None }
 }
 
 /// Whether a syntax error is in the work queue.
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_recorded_and_the_model_told_when_to_retry() {
-        let files = Files::default().with::<Live>(OWN, &own(&[]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&[]));
         let plan = plan_event(PostToolUseFailure, refused(), &files);
         let errors = put_of::<Errors>(&plan, &()).unwrap();
         let record = &errors.records()[0];
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_same_failure_of_another_session_is_another_one() {
-        let files = other().with::<Live>(OWN, &own(&[]));
+        let files = other().with::<Live>(OWN, &own_session(&[]));
         let target =
             own_record(&plan_event(PostToolUseFailure, refused(), &files)).open_targets.remove(0);
         let errors = Errors::with_records(vec![error(OTHER, &target)]);

@@ -32,9 +32,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let mut live = record::open_session(event, state, context);
     live.last_seen = context.spelled();
-    let stands = Standing::read(event, state, context);
-    let branch = branch_state(&live, &stands, state, context);
-    let backup = backup(event, &live, &stands, branch.as_ref(), state, context);
+    let snapshot = SessionSnapshot::read(event, state, context);
+    let branch = branch_state(&live, &snapshot, state, context);
+    let backup = backup(event, &live, &snapshot, branch.as_ref(), state, context);
     let mut plan = Plan::because("the same as the last backup");
     let kept = kept_backups(state);
     let last = live.last_backup.as_ref().filter(|last| {
@@ -58,20 +58,20 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         plan.put(&state.read::<BranchState>(&here.key), &branch);
     }
     record::put_with_copies(&mut plan, &live, state);
-    let (plan_file, todos) = (stands.plan.as_ref(), stands.todos.as_slice());
+    let (plan_file, todos) = (snapshot.plan.as_ref(), snapshot.todos.as_slice());
     plan.reply.context =
         restored_context::for_summary(event, &live, plan_file, todos, state, context);
     plan
 }
 
-/// Where the session stands, as the client's files and the plan tell.
-struct Standing {
+/// Where the session snapshot, as the client's files and the plan tell.
+struct SessionSnapshot {
     in_context: InContext,
     plan: Option<PlanFile>,
     todos: Vec<Todo>,
 }
 
-impl Standing {
+impl SessionSnapshot {
     fn read(event: &Event, state: &State, context: &Context) -> Self {
         let here = checkout::current(state, context);
         let transcript = event.text("transcript_path");
@@ -84,11 +84,11 @@ impl Standing {
     }
 }
 
-/// The state of the branch that is checked out, with where the session stands. It is not dated:
+/// The state of the branch that is checked out, with where the session snapshot. It is not dated:
 /// a snapshot that differs only in time is the same.
 fn branch_state(
     live: &Live,
-    stands: &Standing,
+    snapshot: &SessionSnapshot,
     state: &State,
     context: &Context,
 ) -> Option<BranchState> {
@@ -97,22 +97,22 @@ fn branch_state(
     let mut branch = found.unwrap_or_default();
     branch.branch.clone_from(&here.branch);
     branch.compacted_at = None;
-    let (workflow, plan) = (live.workflow.as_ref(), stands.plan.clone());
-    branch.save(&live.session_id, workflow, plan, &stands.todos, &context.redact);
+    let (workflow, plan) = (live.workflow.as_ref(), snapshot.plan.clone());
+    branch.save(&live.session_id, workflow, plan, &snapshot.todos, &context.redact);
     Some(branch)
 }
 
 fn backup(
     event: &Event,
     live: &Live,
-    stands: &Standing,
+    snapshot: &SessionSnapshot,
     branch: Option<&BranchState>,
     state: &State,
     context: &Context,
 ) -> Backup {
     let lives = record::others(&live.session_id, state).chain(std::iter::once(live));
     let value = |document: serde_json::Result<Value>| document.unwrap_or_default();
-    let in_context = &stands.in_context;
+    let in_context = &snapshot.in_context;
     let mut backup = Backup {
         timestamp: context.spelled(),
         reason: reason(event, context),
@@ -148,7 +148,7 @@ fn other_systems(
     let autonomous = state.get::<Autonomous>().and_then(|s| serde_json::to_value(s).ok());
     extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
     // The branch that is checked out, unless the session drives the loop of another one.
-    let own = record::own(event, state);
+    let own = record::own_record(event, state);
     let driven = checkout::of_loop(own, state, context).map(|(_, state)| state);
     let of_another = driven.filter(|driven| {
         driven.running().is_some() && branch.is_none_or(|here| here.branch != driven.branch)
@@ -158,8 +158,8 @@ fn other_systems(
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());
     extra.extend(branch.map(|state| ("branch".to_owned(), state)));
     let open = crate::loops::iterative::drive::task(event, state, context)
-        .filter(|book| book.state.is_open());
-    let task = open.and_then(|book| serde_json::to_value(&book.state).ok());
+        .filter(|documents| documents.state.is_open());
+    let task = open.and_then(|documents| serde_json::to_value(&documents.state).ok());
     extra.extend(task.map(|task| ("iterative".to_owned(), task)));
     extra
 }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_backup_has_what_must_survive_and_the_oldest_goes() {
-        let own = Live { task: Some("Add login".into()), ..own(&["a1"]) };
+        let own = Live { task: Some("Add login".into()), ..own_session(&["a1"]) };
         let files = Files::default().with::<Live>(OWN, &own).with::<Queue>(&(), &queue_of(OWN));
         let plan = plan_event(PreCompact, json!({"trigger": "auto"}), &with_backups(files, OWN));
         let backup = put_of::<Backup>(&plan, NAME).unwrap();
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_same_again_is_no_second_backup() {
-        let files = Files::default().with::<Live>(OWN, &own(&[]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&[]));
         let files = after(&files, &plan_event(PreCompact, json!({"trigger": "auto"}), &files));
         let again = plan_event(PreCompact, json!({"trigger": "auto"}), &files);
         assert_eq!(again.outcome, "the same as the last backup");
@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn the_backups_of_another_session_stay() {
-        let files = with_backups(with_backups(other().with::<Live>(OWN, &own(&[])), OWN), OTHER);
+        let files =
+            with_backups(with_backups(other().with::<Live>(OWN, &own_session(&[])), OWN), OTHER);
         let plan = plan_event(PreCompact, json!({"trigger": "auto"}), &files);
         ensure_other_is_kept(&files, &plan);
         assert_eq!(removed(&plan), ["compaction/backup_20260101T000003000Z.json"]);

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_call_of_an_agent_is_kept_with_its_task() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1"]));
         let live = own_record(&plan_event(PreToolUse, call(), &files));
         assert_eq!((live.agents_spawned, live.calls.len()), (1, 1));
         assert_eq!(live.calls[0].task.as_deref(), Some("Map the login"));
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn another_session_does_not_get_the_call() {
-        let plan = plan_beside_other(PreToolUse, call(), Some(&own(&[])));
+        let plan = plan_beside_other(PreToolUse, call(), Some(&own_session(&[])));
         assert_eq!((own_record(&plan).calls.len(), plan.changes.len()), (1, 1));
     }
 }

@@ -205,7 +205,7 @@ fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
 }
 
 fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
-    let own = record::own(turn.event, turn.state);
+    let own = record::own_record(turn.event, turn.state);
     let (key, branch) = checkout::of_loop(own, turn.state, turn.context)?;
     let the_loop = branch.running()?;
     // A switch in the middle of a session leaves the loop where it began.
@@ -229,33 +229,33 @@ fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
 /// Where an open task stands, and what its log leaves to do. Not whether its unit is being confirmed:
 /// that is not for the model to know.
 fn iterative(live: &Live, turn: &Turn) -> Option<String> {
-    let book = crate::loops::iterative::drive::task(turn.event, turn.state, turn.context)?;
-    if !book.state.is_open() {
+    let documents = crate::loops::iterative::drive::task(turn.event, turn.state, turn.context)?;
+    if !documents.state.is_open() {
         return None;
     }
     // What another session works on is not this one's to go on with.
-    let own = live.loop_task.as_deref() == Some(book.slug.as_str());
-    let owner = book.state.session_id.as_ref().filter(|id| !own && **id != live.session_id);
+    let own = live.loop_task.as_deref() == Some(documents.slug.as_str());
+    let owner = documents.state.session_id.as_ref().filter(|id| !own && **id != live.session_id);
     let owner_record = owner.and_then(|id| turn.state.get_by::<Live>(id));
     if owner_record.is_some_and(|owner| !turn.context.facts.is_gone(&owner.client)) {
         return None;
     }
-    let (done, all) = book.state.done();
+    let (done, all) = documents.state.done();
     let mut line = format!(
         "- an iterative task in {}: {}, phase {}, {done} of {} done",
-        book.state_path(),
-        clip(&book.state.task, 200),
-        book.state.phase,
+        documents.state_path(),
+        clip(&documents.state.task, 200),
+        documents.state.phase,
         plural(all, "unit"),
     );
-    if let Some(id) = book.state.current() {
-        let unit = book.state.unit(id).cloned().unwrap_or_default();
+    if let Some(id) = documents.state.current() {
+        let unit = documents.state.unit(id).cloned().unwrap_or_default();
         line.push_str(&format!("; at work: {id} {}", clip(&unit.title, 200)));
-        if let Some(left) = book.log.remaining(id) {
+        if let Some(left) = documents.log.remaining(id) {
             line.push_str(&format!("; remaining: {}", clip(left, 500)));
         }
     }
-    let slug = &book.slug;
+    let slug = &documents.slug;
     let adopt = owner.map(|owner| {
         format!(" Session {owner}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {slug}`.")
     });

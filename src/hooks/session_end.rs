@@ -10,7 +10,7 @@ use crate::state::plan::Plan;
 use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
-    let Some(live) = record::own(event, state) else {
+    let Some(live) = record::own_record(event, state) else {
         return Plan::because("the session is not open");
     };
     let reason = event.text("reason").unwrap_or_else(|| "other".into());
@@ -49,7 +49,8 @@ mod tests {
     #[test]
     fn its_metrics_are_written_and_its_record_goes() {
         let errors = Errors::with_records(vec![error(OWN, "Bash make")]);
-        let files = Files::default().with::<Live>(OWN, &own(&[])).with::<Errors>(&(), &errors);
+        let files =
+            Files::default().with::<Live>(OWN, &own_session(&[])).with::<Errors>(&(), &errors);
         let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
         let entry = put_of::<Metrics>(&plan, &()).unwrap().find(OWN).unwrap();
         assert_eq!((entry.ended.as_str(), entry.duration_minutes), ("logout", 60));
@@ -66,7 +67,8 @@ mod tests {
 
     #[test]
     fn another_client_s_clear_stays() {
-        let plan = plan_beside_other(SessionEnd, json!({"reason": "clear"}), Some(&own(&[])));
+        let plan =
+            plan_beside_other(SessionEnd, json!({"reason": "clear"}), Some(&own_session(&[])));
         let cleared = put_of::<Cleared>(&plan, &()).unwrap();
         let sessions: Vec<&str> = cleared.cleared.iter().map(|e| e.session_id.as_str()).collect();
         assert_eq!(sessions, ["ended", OWN]);
@@ -78,7 +80,7 @@ mod tests {
         let mut records = other().state().get::<Errors>().unwrap().records();
         records.push(error(OWN, "API rate_limit"));
         let errors = Errors::with_records(records);
-        let files = other().with::<Live>(OWN, &own(&["a1"])).with::<Errors>(&(), &errors);
+        let files = other().with::<Live>(OWN, &own_session(&["a1"])).with::<Errors>(&(), &errors);
         let plan = plan_event(SessionEnd, json!({"reason": "logout"}), &files);
         ensure_other_is_kept(&files, &plan);
         assert_eq!(

@@ -30,7 +30,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let source = record::source(event);
     let mut plan = Plan::because(source.clone());
-    let own = record::own(event, state);
+    let own = record::own_record(event, state);
     let known = own.into_iter().flat_map(|live| &live.agents);
     let mut folders: BTreeSet<String> = known.filter_map(|agent| agent.branch.clone()).collect();
     let here = checkout::among_folders(state, context);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_session_that_goes_on_keeps_its_record() {
-        let own = Live { task: Some("Add login".into()), ..own(&["a1"]) };
+        let own = Live { task: Some("Add login".into()), ..own_session(&["a1"]) };
         let files = Files::default().with::<Live>(OWN, &own);
         let plan = plan_event(SessionStart, json!({"source": "resume"}), &files);
         let live = own_record(&plan);

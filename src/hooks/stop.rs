@@ -94,7 +94,7 @@ fn name_tasks(event: &Event, live: &mut Live, witness: &mut Witness, context: &C
         {
             agent.task = Some(context.task(&text));
             agent.background = Some(true);
-            witness.know(agent);
+            witness.describe(agent);
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_loop_goes_on_and_an_agent_that_is_not_listed_is_lost() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1", "a2"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1", "a2"]));
         let files = files.with::<Queue>(&(), &queue_of(OWN));
         let listed =
             json!({"background_tasks": [{"id": "a2", "type": "shell", "status": "running"}]});
@@ -127,7 +127,10 @@ mod tests {
         assert_eq!(put_of::<Queue>(&plan, &()).unwrap().iteration, 4);
         assert_eq!(put_of::<AgentResult>(&plan, "a1").unwrap().status, LOST);
         let live = own_record(&plan);
-        assert_eq!((live.agents, live.agents_failed, live.blocks), (own(&["a2"]).agents, 1, 1));
+        assert_eq!(
+            (live.agents, live.agents_failed, live.blocks),
+            (own_session(&["a2"]).agents, 1, 1)
+        );
     }
 
     #[test]
@@ -142,7 +145,7 @@ mod tests {
 
     #[test]
     fn another_session_s_loop_agents_and_errors_stay() {
-        let mut own = own(&["a1"]);
+        let mut own = own_session(&["a1"]);
         own.open_target("API rate_limit");
         let plan = plan_beside_other(Stop, json!({"background_tasks": []}), Some(&own));
         assert_eq!(put_of::<Queue>(&plan, &()), None);

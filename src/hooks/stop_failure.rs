@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_api_is_recorded_and_ends_an_agent() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1"]));
         let failed = plan_event(StopFailure, limited(), &files);
         let record = put_of::<Errors>(&failed, &()).unwrap().records().remove(0);
         assert_eq!((record.target.as_str(), record.status.as_str()), ("API rate_limit", PENDING));
@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn the_errors_and_agents_of_another_session_stay() {
-        let plan = plan_beside_other(StopFailure, limited(), Some(&own(&[])));
+        let plan = plan_beside_other(StopFailure, limited(), Some(&own_session(&[])));
         let errors = put_of::<Errors>(&plan, &()).unwrap();
         let owners: Vec<String> =
             errors.records().into_iter().map(|error| error.session_id).collect();
         assert_eq!(owners, [OTHER, OWN]);
         let stray = json!({"agent_id": OTHER_AGENT, "error": "rate_limit"});
-        assert_eq!(plan_beside_other(StopFailure, stray, Some(&own(&[]))).changes, []);
+        assert_eq!(plan_beside_other(StopFailure, stray, Some(&own_session(&[]))).changes, []);
     }
 }

@@ -114,7 +114,7 @@ mod tests {
             agent_id: Some(id.into()),
             ..Call::default()
         };
-        let mut before = own(&["a0"]);
+        let mut before = own_session(&["a0"]);
         before.calls = vec![call("a1", "Map"), call("a2", "Test")];
         let plan =
             plan_event(SubagentStart, started(), &Files::default().with::<Live>(OWN, &before));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_agents_of_another_session_stay_in_the_copy() {
-        let plan = plan_beside_other(SubagentStart, started(), Some(&own(&["a0"])));
+        let plan = plan_beside_other(SubagentStart, started(), Some(&own_session(&["a0"])));
         let active = put_of::<Active>(&plan, &()).unwrap();
         let mut ids: Vec<&str> = active.agents.iter().map(|running| running.id.as_str()).collect();
         ids.sort_unstable();
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_result_of_another_session_is_no_earlier_run() {
         let event = json!({"agent_id": "other-result", "agent_type": "Explore"});
-        let live = own_record(&plan_beside_other(SubagentStart, event, Some(&own(&[]))));
+        let live = own_record(&plan_beside_other(SubagentStart, event, Some(&own_session(&[]))));
         assert_eq!((live.agents_spawned, live.agents[0].run), (1, 0));
     }
 }

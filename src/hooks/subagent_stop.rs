@@ -90,7 +90,7 @@ fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], state: &State)
 
 /// Whether the session's record has this agent as running.
 pub fn runs(event: &Event, agent_id: &str, state: &State) -> bool {
-    record::own(event, state).is_some_and(|live| live.agent(agent_id).is_some())
+    record::own_record(event, state).is_some_and(|live| live.agent(agent_id).is_some())
 }
 
 /// The result of an agent. Events may come after their session was closed, and its results moved.
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_it_found_is_a_result_a_synthesis_and_work() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1", "a2"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1", "a2"]));
         let plan = plan_event(SubagentStop, ended(), &files);
         let result = put_of::<AgentResult>(&plan, "a1").unwrap();
         assert_eq!((result.status.as_str(), result.duration_seconds), (SUCCESS, 3600));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_synthesis_of_another_session_is_parked_and_not_folded_into() {
-        let plan = plan_beside_other(SubagentStop, ended(), Some(&own(&["a1"])));
+        let plan = plan_beside_other(SubagentStop, ended(), Some(&own_session(&["a1"])));
         let synthesis = put_of::<Synthesis>(&plan, &()).unwrap();
         let ids: Vec<&str> = synthesis.agents.iter().map(|agent| agent.id.as_str()).collect();
         assert_eq!((synthesis.session_id.as_str(), ids), (OWN, vec!["a1"]));

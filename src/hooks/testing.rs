@@ -151,7 +151,7 @@ pub fn live(session_id: &str, pid: u32) -> Live {
 }
 
 /// The event's own session, with these agents running.
-pub fn own(agents: &[&str]) -> Live {
+pub fn own_session(agents: &[&str]) -> Live {
     let agents: Vec<Agent> = agents.iter().map(|id| agent(OWN, id)).collect();
     Live { agents_spawned: agents.len() as u64, agents, ..live(OWN, OWN_PID) }
 }
@@ -260,8 +260,8 @@ pub fn ensure_other_is_kept(files: &Files, plan: &Plan) {
     let known = before.get::<Errors>().unwrap();
     let of_other = known.records().into_iter().filter(|error| error.session_id == OTHER);
     assert!(errors.records().into_iter().filter(|error| error.session_id == OTHER).eq(of_other));
-    let entry = before.get::<Cleared>().unwrap().by(&client(OTHER_PID));
-    assert_eq!(entry, after.get::<Cleared>().unwrap().by(&client(OTHER_PID)));
+    let entry = before.get::<Cleared>().unwrap().find_client(&client(OTHER_PID));
+    assert_eq!(entry, after.get::<Cleared>().unwrap().find_client(&client(OTHER_PID)));
     let synthesis = after.get::<Synthesis>().filter(|synthesis| synthesis.session_id == OTHER);
     let parked = || after.get_by::<ParkedSynthesis>(OTHER).map(|parked| &parked.0);
     assert_eq!(before.get::<Synthesis>(), synthesis.or_else(parked));

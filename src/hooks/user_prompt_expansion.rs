@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_command_counts_once_for_a_prompt() {
-        let mut before = own(&[]);
+        let mut before = own_session(&[]);
         before.add_command("plan", Some("p1".into()), false);
         let files = Files::default().with::<Live>(OWN, &before);
         let count = |prompt: &str| {
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn another_session_does_not_get_the_command() {
         let event = json!({"command_name": "plan"});
-        let plan = plan_beside_other(UserPromptExpansion, event, Some(&own(&[])));
+        let plan = plan_beside_other(UserPromptExpansion, event, Some(&own_session(&[])));
         assert_eq!(own_record(&plan).commands_executed, ["plan"]);
     }
 }

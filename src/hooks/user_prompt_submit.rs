@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn a_command_is_the_task_and_counts() {
-        let files = Files::default().with::<Live>(OWN, &own(&["a1"]));
+        let files = Files::default().with::<Live>(OWN, &own_session(&["a1"]));
         let plan = plan_event(UserPromptSubmit, json!({"prompt": "/plan the login"}), &files);
         let live = own_record(&plan);
         assert_eq!(live.task.as_deref(), Some("/plan the login"));
         assert_eq!((live.commands_executed, live.command_counts["plan"]), (vec!["plan".into()], 1));
-        assert_eq!(live.agents, own(&["a1"]).agents);
+        assert_eq!(live.agents, own_session(&["a1"]).agents);
     }
 
     #[test]
@@ -105,12 +105,13 @@ mod tests {
     #[test]
     fn the_loop_of_another_session_is_not_adopted_and_one_of_nobody_only_alone() {
         let prompt = || json!({"prompt": "go on"});
-        let beside = plan_beside_other(UserPromptSubmit, prompt(), Some(&own(&[])));
+        let beside = plan_beside_other(UserPromptSubmit, prompt(), Some(&own_session(&[])));
         assert_eq!(put_of::<Queue>(&beside, &()), None);
         let nobody = Queue { session_id: None, ..queue_of(OTHER) };
-        let shared = other().with::<Live>(OWN, &own(&[])).with::<Queue>(&(), &nobody);
+        let shared = other().with::<Live>(OWN, &own_session(&[])).with::<Queue>(&(), &nobody);
         assert_eq!(put_of::<Queue>(&plan_event(UserPromptSubmit, prompt(), &shared), &()), None);
-        let alone = Files::default().with::<Live>(OWN, &own(&[])).with::<Queue>(&(), &nobody);
+        let alone =
+            Files::default().with::<Live>(OWN, &own_session(&[])).with::<Queue>(&(), &nobody);
         let adopted =
             put_of::<Queue>(&plan_event(UserPromptSubmit, prompt(), &alone), &()).unwrap();
         assert_eq!(adopted, queue_of(OWN));

@@ -16,7 +16,18 @@ pub mod queue;
 
 pub use crate::core::ending::{Ending, Verdict};
 use crate::core::time::{self, Time};
+use crate::state::Documents;
 pub use kind::{Loop, LoopKind};
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add::<queue::document::Queue>();
+    all.add::<queue::document::LoopStateText>();
+    all.add::<autonomous::document::Autonomous>();
+    all.add::<autonomous::watched::Watched>();
+    all.add::<iterative::document::Task>();
+    all.add::<iterative::document::TaskText>();
+}
 
 /// What a loop wants at a Stop.
 #[derive(Clone, Debug, PartialEq)]

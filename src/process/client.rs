@@ -25,7 +25,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// The same process, whatever else is noted about it.
+    /// Whether it is that process, whatever else is noted about it.
     pub fn is(&self, other: &Self) -> bool {
         (self.pid, self.started, &self.host) == (other.pid, other.started, &other.host)
     }

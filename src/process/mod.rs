@@ -175,7 +175,7 @@ impl Process {
 
     /// This process, as others can see whether it still runs. A fixed clock changes nothing here:
     /// a made-up process could not be seen to be gone.
-    pub fn own(&self) -> Client {
+    pub fn own_process(&self) -> Client {
         let pid = std::process::id();
         let host = client::host_name();
         Client { pid, started: client::start_time(pid), host, ..Client::default() }

@@ -48,7 +48,7 @@ impl Cleared {
         keep_newest(&mut self.cleared, ENTRIES);
     }
 
-    pub fn by(&self, client: &Client) -> Option<&Entry> {
+    pub fn find_client(&self, client: &Client) -> Option<&Entry> {
         self.cleared.iter().rev().find(|entry| entry.client.is(client))
     }
 }

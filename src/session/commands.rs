@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::console::project::{Project, said_json};
-use crate::console::table::{self, row};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::session::live::Live;
@@ -37,7 +37,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     if options.json {
         let value = json!({"live": lives, "ended": ended});
-        return said_json(&value);
+        return print_json(&value);
     }
     let now = project.process.now();
     let mut rows: Vec<_> = lives.iter().map(|session| live(session, now)).collect();

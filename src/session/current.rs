@@ -124,5 +124,6 @@ document!(
         title: "Current session",
         about: "the live session that started last",
         ..Row::EPHEMERAL
-    }
+    },
+    schema: Current<'static>
 );

@@ -30,7 +30,7 @@ fn parent_by(
     context: &Context,
 ) -> Option<String> {
     match source {
-        "clear" => Some(state.get::<Cleared>()?.by(client)?.session_id.clone()),
+        "clear" => Some(state.get::<Cleared>()?.find_client(client)?.session_id.clone()),
         "fork" => fork_parent(event, context),
         _ => None,
     }
@@ -41,7 +41,7 @@ pub fn parent_session(event: &Event, state: &State, context: &Context) -> Option
     let source = record::source(event);
     let parent = parent_by(&source, event, &context.facts.client(), state, context);
     let is_fork = |live: &Live| live.source == "fork" && live.lineage.is_none();
-    let forked = || record::own(event, state).is_some_and(is_fork);
+    let forked = || record::own_record(event, state).is_some_and(is_fork);
     parent.or_else(|| if forked() { fork_parent(event, context) } else { None })
 }
 

@@ -12,7 +12,9 @@ use crate::core::schema_fields;
 use crate::core::text::{Extra, clip, is_zero, keep_newest};
 use crate::errors::document::Tally;
 pub use crate::process::client::Client;
+use crate::session::panels;
 use crate::session::workflow::Workflow;
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, document};
 
 pub const HOOKS_VERSION: &str = "3.0";
@@ -223,6 +225,7 @@ document!(Live by str, Row {
     schema: "live",
     title: "Live session",
     about: "the record of a live session",
+    status: Some(StatusPart { place: 10, read: panels::sessions }),
     ..Row::EPHEMERAL
 }, Doc::by_id, parse: |doc, bytes| {
     let live: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;

@@ -16,6 +16,8 @@ use crate::core::text::Extra;
 use crate::core::time::{self, Time};
 use crate::errors::document::Tally;
 use crate::session::live::{Earlier, Live};
+use crate::session::panels;
+use crate::state::panel::StatusPart;
 use crate::state::{Format, Row, document};
 
 const SESSIONS: &str = "sessions";
@@ -273,8 +275,9 @@ document!(Metrics, Row {
     schema: "metrics",
     title: "Session metrics",
     about: "what the last sessions came to",
+    status: Some(StatusPart { place: 120, read: panels::earlier }),
     ..Row::DURABLE
-}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
 
 /// Entries that are too old for `metrics.json`.
 pub const ARCHIVE: Row = Row {

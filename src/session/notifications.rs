@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 #[cfg(test)]
 use crate::core::schema_fields;
+use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{Extra, keep_newest};
+use crate::core::time::Time;
+use crate::state::panel::{Panel, PanelContext, Section, StatusPart, short, since};
 use crate::state::{Row, document};
 
 const NEWEST: usize = 100;
@@ -14,6 +18,8 @@ const NEWEST: usize = 100;
 const TYPES: usize = 50;
 /// Where the rarest types are counted when there are too many.
 const OTHER: &str = "other";
+/// Types that `status` counts beside the title: the most frequent ones.
+const SHOWN_TYPES: usize = 4;
 
 /// What the client told the user last, and how often it did, by type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,9 +108,42 @@ document!(
         about: "what the client told the user last",
         // It outlives sessions, and nothing depends on it: a sync each time would cost more than
         // the rest of the hook.
+        status: Some(StatusPart { place: 100, read: section }),
         ..Row::EPHEMERAL
     }
 );
+
+/// What `status` shows of them.
+fn section(context: &PanelContext) -> Section {
+    let all = context.state.get::<Notifications>().cloned().unwrap_or_default();
+    Section::new([("notifications", json!(all))], move |now| panel(&all, now))
+}
+
+/// The newest first.
+fn panel(all: &Notifications, now: Time) -> Option<Panel> {
+    let row = |told: &Notification| {
+        vec![
+            Cell::new(Tone::Dim, &format!("{} ago", since(&told.at, now))),
+            Cell::new(Tone::Id, &short(&told.session_id, &[])),
+            Cell::new(Tone::Strong, &told.kind.replace('_', " ")),
+            Cell::new(Tone::Plain, &told.text),
+        ]
+    };
+    let counts = all.most_frequent();
+    let total = counts.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+    let counts = counts.iter().take(SHOWN_TYPES);
+    let counts: Vec<_> =
+        counts.map(|(kind, count)| format!("{count} {}", kind.replace('_', " "))).collect();
+    let panel = Panel {
+        title: "Notifications",
+        says: format!("{total} in all ({})", counts.join(", ")),
+        table: Table::new(&[3, 2, 0, 1], all.notifications.iter().rev().map(row).collect()),
+        spare: 6,
+        brief: 5,
+        ..Panel::default()
+    };
+    if total > 0 { Some(panel) } else { panel.unless_empty() }
+}
 
 #[cfg(test)]
 mod tests {

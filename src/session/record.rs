@@ -23,7 +23,7 @@ pub fn source(event: &Event) -> String {
 }
 
 /// The record of the event's own session, if it is open.
-pub fn own<'s>(event: &Event, state: &'s State) -> Option<&'s Live> {
+pub fn own_record<'s>(event: &Event, state: &'s State) -> Option<&'s Live> {
     state.get_by(event.session_id.as_str())
 }
 
@@ -40,7 +40,7 @@ pub fn others<'s>(session_id: &'s str, state: &'s State) -> impl Iterator<Item =
 
 /// The session's record, or a new one: an event for an unknown or closed id opens it.
 pub fn open_session(event: &Event, state: &State, context: &Context) -> Live {
-    if let Some(live) = own(event, state) {
+    if let Some(live) = own_record(event, state) {
         return live.clone();
     }
     let git = context.facts.git();

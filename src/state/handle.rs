@@ -54,7 +54,7 @@ impl<T: Document> Read<'_, T> {
         self.write_bytes(document.to_bytes())
     }
 
-    /// The same for bytes that are made elsewhere.
+    /// What replaces the document, from bytes that were made elsewhere.
     pub fn write_bytes(&self, bytes: Vec<u8>) -> Write {
         Write { doc: self.entry.doc.clone(), bytes }
     }

@@ -3,16 +3,19 @@
 //! A document is declared once, beside its type ([`Document`] with its [`Row`]); [`State`] reads it
 //! when it is first asked for, once. Nothing here knows a single document.
 
+pub mod declared;
 pub mod frozen;
 pub mod handle;
 #[cfg(test)]
 pub mod map;
+pub mod panel;
 pub mod plan;
 pub mod row;
 pub mod source;
 #[cfg(test)]
 pub mod tests;
 
+pub use declared::{Declared, Documents};
 pub use frozen::Frozen;
 pub use handle::{Read, State, Write, is_newer};
 pub use row::{Bytes, Doc, Document, Format, Row, Trouble, Writers};

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::core::id::FileStem;
+use crate::state::panel::StatusPart;
 
 /// The bytes of a document as they were read. A document may keep them, and parse what it needs.
 pub type Bytes = Rc<Vec<u8>>;
@@ -58,6 +59,8 @@ pub struct Row {
     pub trouble: Trouble,
     /// The version of its format that this program knows.
     pub version: u64,
+    /// What `status` shows of it.
+    pub status: Option<StatusPart>,
 }
 
 impl Row {
@@ -74,6 +77,7 @@ impl Row {
         writers: Writers::Ours,
         trouble: Trouble::Fails,
         version: 1,
+        status: None,
     };
 
     /// A JSON document of our own that outlives the client.
@@ -192,19 +196,32 @@ pub trait Document: PartialEq + Sized + 'static {
     /// The error says what is wrong with it, as an end to "cannot be read: …".
     fn parse(doc: &Doc, bytes: &Bytes) -> Result<Self, String>;
     fn to_bytes(&self) -> Vec<u8>;
+
+    /// The schema of the document; a text has none.
+    #[cfg(test)]
+    fn schema(_: schemars::SchemaGenerator) -> Option<schemars::Schema> {
+        None
+    }
 }
 
 /// Declares a type as a JSON document: `document!(Type, Row { … })` for one that there is once,
-/// `document!(Type by Key, Row { … }, |row, key| …)` for one of many. The reader and the writer may
-/// be named where they are not serde's.
+/// `document!(Type by Key, Row { … }, |row, key| …)` for one of many. The type that the schema is
+/// made from may be named where it is not this one, the reader and the writer where they are not
+/// serde's.
 macro_rules! document {
-    ($type:ident, $row:expr $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?) => {
+    (
+        $type:ident, $row:expr
+        $(, schema: $schema:ty)? $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?
+    ) => {
         $crate::state::document!(
             $type by (), $row, |row, ()| $crate::state::Doc::new(row, "")
-            $(, parse: $parse)? $(, bytes: $bytes)?
+            $(, schema: $schema)? $(, parse: $parse)? $(, bytes: $bytes)?
         );
     };
-    ($type:ident by $key:ty, $row:expr, $doc:expr $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?) => {
+    (
+        $type:ident by $key:ty, $row:expr, $doc:expr
+        $(, schema: $schema:ty)? $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?
+    ) => {
         impl $crate::state::Document for $type {
             const ROWS: &'static [&'static $crate::state::Row] = &[&$row];
             $(const IS_SPLICED: bool = $crate::state::document!(@spliced $bytes);)?
@@ -227,6 +244,12 @@ macro_rules! document {
             fn to_bytes(&self) -> Vec<u8> {
                 $crate::state::document!(@bytes self $(, $bytes)?)
             }
+
+            #[cfg(test)]
+            fn schema(generator: schemars::SchemaGenerator) -> Option<schemars::Schema> {
+                type Described = $crate::state::document!(@schema $type $(, $schema)?);
+                Some(generator.into_root_schema_for::<Described>())
+            }
         }
     };
     (@parse $doc:ident, $bytes:ident) => {
@@ -240,6 +263,8 @@ macro_rules! document {
         parse($doc, $bytes)
     }};
     (@spliced $bytes:expr) => { true };
+    (@schema $type:ident) => { $type };
+    (@schema $type:ident, $schema:ty) => { $schema };
     (@bytes $self:ident) => { $crate::core::text::to_bytes($self) };
     (@bytes $self:ident, $bytes:expr) => {{
         let bytes: fn(&Self) -> Vec<u8> = $bytes;

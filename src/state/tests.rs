@@ -11,7 +11,7 @@ use crate::core::error::{self, Error};
 use crate::state::map::Files;
 use crate::state::{Aside, Doc, Document, Frozen, Row, Source, State, Trouble, document};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 struct Note {
     text: String,
 }
@@ -22,14 +22,14 @@ document!(
     Doc::by_id
 );
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 struct Board {
     text: String,
 }
 
 document!(Board, Row { name: "board", path: "state/board.json", version: 2, ..Row::SHARED });
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 struct Leaf(u64);
 
 document!(

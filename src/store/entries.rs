@@ -29,14 +29,11 @@ impl Store {
     ) -> Result<String> {
         let dir = self.folders.make(folder)?;
         let state = &self.folders.state;
-        state.create(NEW, text.as_bytes(), true)?;
-        let moved = first_free(stem, |name| {
+        let move_to = |name: &str| {
             let file = format!("{name}{extension}");
             state.rename_new(NEW, &dir, &file).map(|()| file)
-        });
-        let file = moved.inspect_err(|_| {
-            let _ = state.remove(NEW);
-        })?;
+        };
+        let file = state.write_and(NEW, text.as_bytes(), true, || first_free(stem, move_to))?;
         self.note_written(format!("{folder}/{file}"));
         Ok(file)
     }

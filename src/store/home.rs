@@ -39,7 +39,7 @@ fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
     }
 }
 
-/// The same, if it exists.
+/// The project's `.claude`, if it exists.
 pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Dir>> {
     let root_dir = Dir::open(root)?;
     match root_dir.sub(".claude") {

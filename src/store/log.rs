@@ -31,7 +31,7 @@ pub struct Line<'a> {
 /// A line as it is read again. What is not there is empty: the line may be another version's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Past {
+pub struct LoggedRun {
     pub time: String,
     pub event: String,
     pub session: String,
@@ -44,7 +44,7 @@ pub const FAILED: &str = "error: ";
 /// How the outcome begins when the payload could not be used.
 pub const REJECTED: &str = "rejected: ";
 
-impl Past {
+impl LoggedRun {
     /// Whether the event did not get into the state.
     pub fn has_failed(&self) -> bool {
         self.outcome.starts_with(FAILED) || self.outcome.starts_with(REJECTED)
@@ -55,13 +55,13 @@ impl Past {
 const LINE: usize = 600;
 
 /// The newest lines, newest first.
-pub fn newest(room: &Dir, most: usize) -> Vec<Past> {
+pub fn newest(room: &Dir, most: usize) -> Vec<LoggedRun> {
     let tail = room.read_tail("hooks.jsonl", most * LINE).unwrap_or_default();
     parse_newest(&tail, most)
 }
 
 /// The newest of some lines, newest first. What is no line of ours is passed over.
-pub fn parse_newest(lines: &[u8], most: usize) -> Vec<Past> {
+pub fn parse_newest(lines: &[u8], most: usize) -> Vec<LoggedRun> {
     let lines = lines.rsplit(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok()).take(most).collect()
 }

@@ -47,11 +47,19 @@ use std::path::Path;
 use crate::core::error::{Error, Result};
 use crate::core::settings::{Durability, Settings};
 use crate::core::time::Time;
+use crate::state::Documents;
+use crate::state::declared::parses_as;
 use crate::state::plan::Change;
 use crate::state::{Aside, Doc, Source, State, Write};
 use dir::Dir;
 use folders::Folders;
 use lock::{Lock, Taken};
+
+/// The documents of this room.
+pub fn documents(all: &mut Documents) {
+    all.add_file::<log::Line>(&log::ROW, |_, _| Ok(()));
+    all.add_file::<spool::Entry>(&spool::ROW, parses_as::<spool::Entry>);
+}
 
 /// Where every new document is written before it takes its place.
 const NEW: &str = ".new";
@@ -137,14 +145,10 @@ impl Store {
     /// Puts our own settings in the place of the old ones. The file is its user's: its mode stays.
     pub fn put_settings(&self, bytes: &[u8]) -> Result<()> {
         let Folders { claude, state, .. } = &self.folders;
-        state.create(NEW, bytes, true)?;
-        let put = claude
-            .copy_mode_to(home::SETTINGS, state, NEW)
-            .and_then(|()| state.rename(NEW, claude, home::SETTINGS));
-        if put.is_err() {
-            let _ = state.remove(NEW);
-        }
-        put
+        state.write_and(NEW, bytes, true, || {
+            claude.copy_mode_to(home::SETTINGS, state, NEW)?;
+            state.rename(NEW, claude, home::SETTINGS)
+        })
     }
 
     /// Carries changes out, in their order. `state` is what they were decided on: where reading it
@@ -209,10 +213,7 @@ impl Store {
     /// Puts bytes in the place of a file, atomically.
     fn replace(&self, bytes: &[u8], sync: bool, folder: &Dir, file: &str) -> Result<()> {
         let state = &self.folders.state;
-        state.create(NEW, bytes, sync)?;
-        state.replace(NEW, folder, file).inspect_err(|_| {
-            let _ = state.remove(NEW);
-        })
+        state.write_and(NEW, bytes, sync, || state.replace(NEW, folder, file))
     }
 
     fn remove(&self, doc: &Doc) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::store::dir::Dir;
 use crate::store::rotate::{Age, keep_newest};
 
 pub const ROOM: &str = "recorded";
-/// The same below `.claude`.
+/// The folder of recorded payloads, below `.claude`.
 pub const FOLDER: &str = "state/recorded";
 const FILES: usize = 200;
 
@@ -19,9 +19,7 @@ pub fn keep(state: &Dir, payload: &str, kind: Kind, now: Time, pid: u32) -> Resu
     // Whole or not at all: somebody will play it.
     let part = format!(".{name}");
     room.remove(&part)?;
-    room.create(&part, format!("{payload}\n").as_bytes(), false)?;
-    room.rename(&part, &room, &name).inspect_err(|_| {
-        let _ = room.remove(&part);
-    })?;
+    let line = format!("{payload}\n");
+    room.write_and(&part, line.as_bytes(), false, || room.rename(&part, &room, &name))?;
     keep_newest(&room, FILES, Age::ByName, |_| true, Dir::remove)
 }

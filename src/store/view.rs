@@ -8,7 +8,7 @@ use crate::core::settings::Settings;
 use crate::state::{Aside, Doc, Document, Source, State};
 use crate::store::dir::Dir;
 use crate::store::home;
-use crate::store::log::{self, Past};
+use crate::store::log::{self, LoggedRun};
 
 pub struct View {
     claude: Dir,
@@ -16,7 +16,7 @@ pub struct View {
 
 /// A file or folder below `.claude/state`.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundPath {
     pub path: String,
     pub is: Is,
 }
@@ -73,7 +73,7 @@ impl View {
     }
 
     /// What the last hooks did, newest first.
-    pub fn log(&self, most: usize) -> Vec<Past> {
+    pub fn log(&self, most: usize) -> Vec<LoggedRun> {
         match self.claude.below("state/log") {
             Ok(Some(folder)) => log::newest(&folder, most),
             _ => Vec::new(),
@@ -82,16 +82,20 @@ impl View {
 
     /// Everything in a folder below `.claude`, by the paths below that; folders that are not to be
     /// entered stand for what is in them.
-    pub fn everything_in(&self, folder: &str, enter: impl Fn(&str) -> bool) -> Result<Vec<Found>> {
+    pub fn everything_in(
+        &self,
+        folder: &str,
+        enter: impl Fn(&str) -> bool,
+    ) -> Result<Vec<FoundPath>> {
         let mut found = Vec::new();
         match self.claude.sub(folder) {
             Ok(Some(dir)) => list(&dir, &format!("{folder}/"), &enter, &mut found)?,
             Ok(None) => {}
             Err(Error::Io { cause, .. }) => {
                 let is = Is::OutOfReach(cause.to_string());
-                found.push(Found { path: folder.to_owned(), is });
+                found.push(FoundPath { path: folder.to_owned(), is });
             }
-            Err(_) => found.push(Found { path: folder.to_owned(), is: Is::File }),
+            Err(_) => found.push(FoundPath { path: folder.to_owned(), is: Is::File }),
         }
         Ok(found)
     }
@@ -104,10 +108,6 @@ impl View {
     /// The names in a folder below `.claude`, in order.
     pub fn names(&self, folder: &str) -> Vec<String> {
         Source::names(self, folder).unwrap_or_default()
-    }
-
-    pub fn count(&self, folder: &str) -> usize {
-        self.names(folder).len()
     }
 }
 
@@ -148,7 +148,7 @@ fn list(
     dir: &Dir,
     above: &str,
     enter: &impl Fn(&str) -> bool,
-    found: &mut Vec<Found>,
+    found: &mut Vec<FoundPath>,
 ) -> Result<()> {
     for name in dir.names()? {
         let path = format!("{above}{name}");
@@ -163,7 +163,7 @@ fn list(
             Err(Error::Io { cause, .. }) => Is::OutOfReach(cause.to_string()),
             Err(_) => Is::File,
         };
-        found.push(Found { path, is });
+        found.push(FoundPath { path, is });
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::process::Process;
 
 /// A directory whose `.claude` has the state instead of the project's. `replay` works that way.
-pub const BOOKS: &str = "HOOKKEEPER_BOOKS";
+pub const STATE_ROOT: &str = "HOOKKEEPER_STATE_ROOT";
 
 /// For hooks: `CLAUDE_PROJECT_DIR`, else the nearest project above the payload's `cwd`, else that.
 pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
@@ -19,7 +19,7 @@ pub fn for_hook(process: &Process, cwd: Option<&str>) -> Option<PathBuf> {
 
 /// Where a project's state is: in it, unless it is played with elsewhere.
 pub fn state_root(process: &Process, root: &Path) -> PathBuf {
-    process.env(BOOKS).map_or_else(|| root.to_owned(), PathBuf::from)
+    process.env(STATE_ROOT).map_or_else(|| root.to_owned(), PathBuf::from)
 }
 
 /// The nearest directory from `start` up that has `.claude/` or `.git`. The client's own directory
@@ -54,7 +54,7 @@ pub fn shown(path: &Path, root: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// The same for the project itself: `~/shop`.
+/// A path as people write it, from the home directory if it is there: `~/shop`.
 pub fn from_home(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) if below.as_os_str().is_empty() => "~".into(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::core::error::{Error, Result};
+use crate::state::Declared;
 use crate::state::Doc;
-use crate::validate::documents::Declared;
 use crate::validate::schema;
 use crate::validate::schema::checker::{Checker, Fault};
 

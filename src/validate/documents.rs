@@ -1,32 +1,12 @@
-//! Every document and every other file of ours, one line each. What `schema`, `validate`, the schema
-//! generator and the fault suite know of files comes from here.
+//! Every document and every other file of ours, room by room. What `schema`, `validate`, `status`, the
+//! schema generator and the fault suite know of files comes from here.
 //!
-//! The declaration of a document stands beside its type (`document!`); a test holds that none is
-//! missing here.
+//! The declaration of a document stands beside its type (`document!`), and the room adds it in its
+//! `documents`; a test holds that none is missing.
 
-use crate::agents::result::{AgentResult, ArchivedResult};
-use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
-use crate::branch::agents_document::BranchAgents;
-use crate::branch::document::BranchState;
-use crate::client::wiring;
-use crate::compaction::backup::Backup;
 use crate::core::settings::Settings;
-use crate::errors::document::Errors;
-use crate::execute::document as execution;
-use crate::execute::registry::Executions;
-use crate::loops::autonomous::document::Autonomous;
-use crate::loops::autonomous::watched::Watched;
-use crate::loops::iterative::document::{Task, TaskText};
-use crate::loops::queue::document::{LoopStateText, Queue};
-use crate::session::active::Active;
-use crate::session::cleared::Cleared;
-use crate::session::current::CurrentFile;
-use crate::session::live::Live;
-use crate::session::metrics::{self, Metrics};
-use crate::session::notices::Notices;
-use crate::session::notifications::Notifications;
-use crate::state::{Bytes, Doc, Document, Row};
-use crate::store::{log, spool};
+use crate::state::{Declared, Doc, Documents, Row};
+use crate::{agents, branch, client, compaction, errors, execute, loops, session, store};
 
 /// Our own settings, which people write.
 const SETTINGS: Row = Row {
@@ -38,51 +18,25 @@ const SETTINGS: Row = Row {
     ..Row::SHARED
 };
 
-/// A row, and how a hook reads what is in such a file.
-#[derive(Clone, Copy)]
-pub struct Declared {
-    pub row: &'static Row,
-    /// A schema lets a few things through that a hook cannot read: a key that is there twice, a
-    /// whole number that is spelled 2.0, an id that is another file's.
-    pub check: fn(&Doc, &[u8]) -> Result<(), String>,
-}
-
 /// All of them, in the order in which people see them.
 pub fn all() -> Vec<Declared> {
-    let mut all = Vec::new();
-    add::<Live>(&mut all);
-    add::<CurrentFile>(&mut all);
-    add::<Active>(&mut all);
-    add::<AgentResult>(&mut all);
-    add::<Synthesis>(&mut all);
-    add::<ArchivedResult>(&mut all);
-    add::<ParkedSynthesis>(&mut all);
-    add::<Errors>(&mut all);
-    add::<Metrics>(&mut all);
-    add_file(&mut all, &metrics::ARCHIVE, parses_as::<metrics::Entry>);
-    add::<Queue>(&mut all);
-    add::<LoopStateText>(&mut all);
-    add::<Backup>(&mut all);
-    add::<Autonomous>(&mut all);
-    add::<Watched>(&mut all);
-    add::<BranchState>(&mut all);
-    add::<BranchAgents>(&mut all);
-    add::<Task>(&mut all);
-    add::<TaskText>(&mut all);
-    add_file(&mut all, &execution::ROW, |_, bytes| execution::parse(bytes).map(drop));
-    add::<Executions>(&mut all);
-    add::<Notices>(&mut all);
-    add::<Notifications>(&mut all);
-    add::<Cleared>(&mut all);
-    add_file(&mut all, &SETTINGS, |_, bytes| Settings::read(bytes).1.map_or(Ok(()), Err));
-    add_file(&mut all, &log::ROW, |_, _| Ok(()));
-    add_file(&mut all, &wiring::ROW, parses_as::<wiring::Wiring>);
-    add_file(&mut all, &spool::ROW, parses_as::<spool::Entry>);
-    all
+    let mut all = Documents::default();
+    session::documents(&mut all);
+    agents::documents(&mut all);
+    errors::documents(&mut all);
+    compaction::documents(&mut all);
+    branch::documents(&mut all);
+    loops::documents(&mut all);
+    execute::documents(&mut all);
+    let check = |_: &Doc, bytes: &[u8]| Settings::read(bytes).1.map_or(Ok(()), Err);
+    all.add_file::<Settings>(&SETTINGS, check);
+    store::documents(&mut all);
+    client::documents(&mut all);
+    all.0
 }
 
 /// What stands at a path below `.claude`.
-pub fn at(path: &str) -> Option<(Declared, Doc)> {
+pub fn declared_at(path: &str) -> Option<(Declared, Doc)> {
     let fits = |declared: Declared| {
         let key = declared.row.key_at(path)?;
         Some((declared, Doc::new(declared.row, key)))
@@ -106,24 +60,6 @@ pub fn has_documents(folder: &str) -> bool {
         .any(|Declared { row, .. }| std::iter::once(&row.path).chain(row.also_at).any(&fits))
 }
 
-fn add<T: Document>(all: &mut Vec<Declared>) {
-    let check = |doc: &Doc, bytes: &[u8]| T::parse(doc, &Bytes::new(bytes.to_vec())).map(drop);
-    all.extend(T::ROWS.iter().map(|row| Declared { row, check }));
-}
-
-/// A file that is not read through the handle.
-fn add_file(
-    all: &mut Vec<Declared>,
-    row: &'static Row,
-    check: fn(&Doc, &[u8]) -> Result<(), String>,
-) {
-    all.push(Declared { row, check });
-}
-
-fn parses_as<T: serde::de::DeserializeOwned>(_: &Doc, bytes: &[u8]) -> Result<(), String> {
-    serde_json::from_slice::<T>(bytes).map(drop).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -140,22 +76,27 @@ mod tests {
         assert_eq!(paths.iter().collect::<BTreeSet<_>>().len(), paths.len());
     }
 
-    /// Whoever declares a document and forgets to list it here hears of it from this test.
+    /// Whoever declares a document and forgets to add it hears of it from this test.
     #[test]
-    fn every_declared_document_is_listed() {
+    fn every_declared_document_is_added() {
         let (mut types, mut paths) = (BTreeSet::new(), BTreeSet::new());
+        let mut added = BTreeSet::new();
         // In `state` are the macros themselves, and the documents of their tests.
         for file in sources(&source("")).iter().filter(|file| !file.starts_with(source("state"))) {
             let code = code(file);
             types.extend(declarations(&code).into_iter().map(str::to_owned));
             let lines = code.lines().filter_map(|line| quoted_after(line.trim(), "path: "));
             paths.extend(lines.map(str::to_owned));
+            let lines = code.lines().filter_map(|line| line.trim().strip_prefix("all.add::<"));
+            let names = lines.filter_map(|rest| rest.split('>').next()?.rsplit("::").next());
+            added.extend(names.map(str::to_owned));
         }
-        let here = code(&source("validate/documents.rs"));
-        let listed = here.lines().filter_map(|line| line.trim().strip_prefix("add::<"));
-        let listed = listed.filter_map(|rest| rest.split('>').next().map(str::to_owned));
-        assert_eq!(types, listed.collect());
-        assert_eq!(paths, all().iter().map(|known| known.row.path.to_owned()).collect());
+        let missing: Vec<&String> = types.difference(&added).collect();
+        assert!(missing.is_empty(), "declared, and added by no room's `documents`: {missing:?}");
+        let known: BTreeSet<String> = all().iter().map(|known| known.row.path.to_owned()).collect();
+        let missing: Vec<&String> = paths.difference(&known).collect();
+        assert!(missing.is_empty(), "a room's `documents` is not called by `all`: {missing:?}");
+        assert_eq!((types, paths), (added, known));
     }
 
     /// A list of documents is made from [`all`]; a file of the program that spells many of their
@@ -163,7 +104,8 @@ mod tests {
     #[test]
     fn nobody_keeps_a_list_of_documents_by_hand() {
         let rows = all();
-        for file in sources(&source("")) {
+        let is_program = |file: &PathBuf| !file.to_string_lossy().ends_with("tests.rs");
+        for file in sources(&source("")).into_iter().filter(is_program) {
             let code = code(&file);
             let spelled = |known: &&Declared| {
                 let name = known.row.path.trim_start_matches("state/");

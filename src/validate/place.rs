@@ -1,7 +1,8 @@
 //! Which file below `.claude` is what, by its path.
 
+use crate::state::Declared;
 use crate::state::{Doc, Format};
-use crate::validate::documents::{self, Declared};
+use crate::validate::documents;
 
 pub enum Place {
     /// One document.
@@ -22,7 +23,7 @@ pub fn place_of(path: &str) -> Place {
     if is_beside(path) {
         return Place::Beside;
     }
-    match documents::at(path) {
+    match documents::declared_at(path) {
         None => Place::Foreign,
         Some((declared, doc)) => match declared.row.format {
             Format::Json => Place::Document(declared, doc),

@@ -13,12 +13,13 @@ use crate::session::current::CurrentFile;
 use crate::session::live::Live;
 use crate::session::metrics::{self, Metrics};
 use crate::session::record;
+use crate::state::Declared;
 use crate::state::plan::Plan;
 use crate::state::{Doc, Source, State};
 use crate::store::Store;
 use crate::store::view::View;
 use crate::validate::document::Checkers;
-use crate::validate::documents::{self, Declared};
+use crate::validate::documents;
 use crate::validate::place::{Place, place_of};
 use crate::validate::{Note, Report, SETTINGS, below_claude, lines, problems};
 

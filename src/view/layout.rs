@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::view::panels::Panel;
+use crate::state::panel::{Column, Panel};
 
 /// The place of one panel, its title line included.
 pub struct Slot {
@@ -15,8 +15,6 @@ const WIDE: u16 = 120;
 const BETWEEN: u16 = 2;
 /// From here on there is an empty line between two panels.
 const ROOMY: u16 = 36;
-/// What is in the left column: sessions, agents, what hooks do, and what happened before.
-const LEFT: [&str; 5] = ["Notes", "Sessions", "Agents", "Hooks", "Earlier"];
 
 pub fn arrange(area: Rect, panels: &[Panel]) -> Vec<Slot> {
     if area.width < WIDE {
@@ -25,7 +23,7 @@ pub fn arrange(area: Rect, panels: &[Panel]) -> Vec<Slot> {
     let half = (area.width - BETWEEN) / 2;
     let left = Rect { width: half, ..area };
     let right = Rect { x: area.x + half + BETWEEN, width: area.width - half - BETWEEN, ..area };
-    let is_left = |panel: &Panel| LEFT.contains(&panel.title);
+    let is_left = |panel: &Panel| panel.column == Column::Left;
     let mut slots = column(left, panels, is_left);
     slots.extend(column(right, panels, |panel| !is_left(panel)));
     slots

@@ -1,9 +1,8 @@
 //! `hookkeeper status`: the state at a glance, once or for as long as somebody watches.
 
 pub mod layout;
-pub mod loops;
+pub mod notes;
 pub mod overview;
-pub mod panels;
 pub mod picture;
 #[cfg(test)]
 pub mod picture_tests;
@@ -17,8 +16,8 @@ use anyhow::Context as _;
 
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
-use overview::Seen;
-use text::Look;
+use overview::Observed;
+use text::TextStyle;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -39,12 +38,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return Ok(Outcome::quiet());
     }
     let (root, home) = (project.root()?, project.process.home());
-    let seen = Seen::through(project.view()?);
+    let seen = Observed::through(project.view()?);
     if options.json {
         return Ok(Outcome::printed(serde_json::to_string_pretty(&seen.json(&root))?));
     }
     let terminal = project.process.terminal();
-    let look = Look { width: text::width(terminal), colour: terminal.colour };
+    let look = TextStyle { width: text::width(terminal), colour: terminal.colour };
     let place = text::place(&root, home.as_deref());
     Ok(Outcome::printed(text::render(&seen, &place, project.process.now(), look)))
 }

@@ -1,36 +1,20 @@
-//! What the views of `status` are made of: the state as they are at one moment.
+//! What the views of `status` are made of: the state as it is at one moment, part by part. Which
+//! parts there are is said by the rows of the documents.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::agents::agent::Agent;
-use crate::agents::synthesis::Synthesis;
-use crate::branch::document::BranchState;
-use crate::branch::witness::is_stuck;
-use crate::compaction::backup::{Kept, kept_backups};
-use crate::core::time::{self, Time};
-use crate::errors::document::{Errors, PENDING, RECOVERED, Record};
-use crate::execute::unfinished::{self, Unfinished};
-use crate::loops::autonomous::document::Autonomous;
-use crate::loops::iterative::document::Task;
-use crate::loops::iterative::folder::all_tasks;
-use crate::loops::queue::document::Queue;
-use crate::process::files;
-use crate::session::active::Active;
-use crate::session::current;
-use crate::session::live::Live;
-use crate::session::metrics::Metrics;
-use crate::session::notifications::Notifications;
-use crate::state::Doc;
+use crate::core::settings::Settings;
+use crate::core::time::Time;
+use crate::state::State;
+use crate::state::panel::{Panel, PanelContext, Section, StatusPart};
 use crate::store::view::View;
-
-pub const EARLIER: usize = 5;
+use crate::validate::documents;
+use crate::view::notes;
 
 /// What one look at a project found.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum Observed {
     State(Box<Overview>),
     /// There are none yet, or none any more.
     NoState,
@@ -38,38 +22,21 @@ pub enum Seen {
     Unreadable(String),
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overview {
-    pub lives: Vec<Live>,
-    pub active: Active,
-    pub errors: Errors,
-    pub queue: Option<Queue>,
-    pub synthesis: Option<Synthesis>,
-    pub autonomous: Option<Autonomous>,
-    pub branches: Vec<BranchState>,
-    /// Those that are open, by name.
-    pub tasks: Vec<(String, Task)>,
-    pub executions: Vec<Unfinished>,
-    pub metrics: Metrics,
-    pub notifications: Notifications,
-    pub backups: Vec<Kept>,
-    pub spooled: usize,
-    pub rejected: usize,
-    pub quarantined: usize,
-    /// Documents that are there and cannot be read.
-    pub unreadable: Vec<String>,
-    /// An agent that is silent for longer looks stuck.
-    pub quiet_after_minutes: u64,
+    /// What needs somebody's eye and has no place of its own.
+    notes: Section,
+    sections: Vec<Section>,
 }
 
-impl Seen {
+impl Observed {
     pub fn look(root: &Path, home: Option<&Path>) -> Self {
         View::open(root, home)
             .map_or_else(|error| Self::Unreadable(error.to_string()), Self::through)
     }
 
     pub fn through(view: Option<View>) -> Self {
-        view.map_or(Self::NoState, |view| Self::State(Box::new(Overview::read(&view))))
+        let read = |view: View| Overview::read(&view.state(), &view.settings());
+        view.map_or(Self::NoState, |view| Self::State(Box::new(read(view))))
     }
 
     pub fn json(&self, root: &Path) -> Value {
@@ -80,134 +47,61 @@ impl Seen {
         }
     }
 
-    /// What the clock alone changes: how many agents look stuck, how many retries are due.
-    pub fn by_the_clock(&self, now: Time) -> (usize, usize) {
-        let Self::State(overview) = self else { return (0, 0) };
-        let quiet =
-            overview.active.agents.iter().filter(|agent| overview.is_quiet(agent, now)).count();
-        let due = overview.errors.records().iter().filter(|record| is_due(record, now)).count();
-        (quiet, due)
+    /// How many rows want somebody now, panel by panel: what the clock alone changes.
+    pub fn due(&self, now: Time) -> Vec<usize> {
+        let Self::State(overview) = self else { return Vec::new() };
+        overview.panels(now).iter().map(|panel| panel.due).collect()
     }
 }
 
 impl Overview {
-    fn read(view: &View) -> Self {
-        let state = view.state();
-        let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
-        lives.sort_by(|a, b| a.started.cmp(&b.started));
-        let active = Active::from_records(lives.iter(), state.get::<Active>());
-        Self {
-            active,
-            lives,
-            errors: state.get::<Errors>().cloned().unwrap_or_default(),
-            queue: state.get::<Queue>().cloned(),
-            synthesis: state.get::<Synthesis>().cloned(),
-            notifications: state.get::<Notifications>().cloned().unwrap_or_default(),
-            branches: view.branches(),
-            tasks: open_tasks(view),
-            executions: unfinished(view),
-            metrics: state.get::<Metrics>().cloned().unwrap_or_default(),
-            unreadable: state.unreadable().iter().map(Doc::name).collect(),
-            // After that: another tool may have a file by that name.
-            autonomous: state.get::<Autonomous>().cloned(),
-            backups: kept_backups(&state),
-            spooled: view.count("state/spool"),
-            rejected: view.count("state/rejected"),
-            quarantined: view.count("state/quarantine"),
-            quiet_after_minutes: view.settings().stuck_after_minutes,
-        }
+    pub fn read(state: &State, settings: &Settings) -> Self {
+        let context = PanelContext { state, settings };
+        let sections = parts().iter().map(|part| (part.read)(&context)).collect();
+        // After the others: only then is it known what cannot be read.
+        Self { sections, notes: notes::section(&context) }
     }
 
-    /// Whether an agent is stuck, as `agents stuck` says it.
-    pub fn is_quiet(&self, agent: &Agent, now: Time) -> bool {
-        is_quiet(agent, &self.lives, self.quiet_after_minutes, now)
+    /// All panels, in the order in which they are read.
+    pub fn panels(&self, now: Time) -> Vec<Panel> {
+        let sections = std::iter::once(&self.notes).chain(&self.sections);
+        sections.filter_map(|section| (section.panel)(now)).collect()
     }
 
-    /// Errors that have not recovered, newest first.
-    pub fn open_errors(&self) -> impl Iterator<Item = Record> {
-        self.errors.records().into_iter().rev().filter(|record| record.status != RECOVERED)
-    }
-
-    /// All that is known, ids and texts whole.
     fn json(&self, root: &Path) -> Value {
-        let backups = self.backups.iter();
-        let backups: Vec<_> =
-            backups.map(|kept| json!({"file": kept.file, "session_id": kept.session_id})).collect();
-        json!({
-            "project": root,
-            "books": true,
-            "current": current::latest(self.lives.iter()).map(|live| &live.session_id),
-            "sessions": self.lives,
-            "agents": self.active,
-            "errors": self.errors,
-            "work_queue": self.queue,
-            "autonomous": self.autonomous,
-            "branches": self.branches,
-            "iterative": self.tasks.iter().cloned().collect::<BTreeMap<_, _>>(),
-            "executions": self.executions,
-            "synthesis": self.synthesis.as_ref().map(|synthesis| &synthesis.summary),
-            "findings": self.synthesis.as_ref().map(|synthesis| &synthesis.findings),
-            "notifications": self.notifications,
-            "earlier": self.metrics.newest(EARLIER),
-            "backups": backups,
-            "waiting": {"spool": self.spooled, "rejected": self.rejected, "quarantine": self.quarantined},
-            "unreadable": self.unreadable,
-        })
+        let mut all = Map::new();
+        all.insert("project".into(), json!(root));
+        all.insert("books".into(), true.into());
+        for section in self.sections.iter().chain([&self.notes]) {
+            all.extend(section.json.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        }
+        all.into()
     }
 }
 
-fn open_tasks(view: &View) -> Vec<(String, Task)> {
-    let state = view.state();
-    let open = all_tasks(view).unwrap_or_default().into_iter().filter_map(|slug| {
-        let task = state.get_by::<Task>(&slug).filter(|task| task.is_open())?;
-        Some((slug.as_str().to_owned(), task.clone()))
-    });
-    open.collect()
-}
-
-fn unfinished(view: &View) -> Vec<Unfinished> {
-    let known = view.executions();
-    let newest_first = known.iter().rev();
-    newest_first.filter_map(|known| unfinished::unfinished(Path::new(&known.tasks_path))).collect()
-}
-
-/// Whether an agent of one of these sessions is stuck.
-pub fn is_quiet<'a>(
-    agent: &Agent,
-    lives: impl IntoIterator<Item = &'a Live>,
-    after_minutes: u64,
-    now: Time,
-) -> bool {
-    // Without its session nobody knows where its transcript is.
-    let unknown = Live::default();
-    let live = lives.into_iter().find(|live| live.session_id == agent.session_id);
-    let threshold = after_minutes.saturating_mul(60);
-    is_stuck(agent, live.unwrap_or(&unknown), threshold, now, files::modified).0
-}
-
-/// Whether a retry is granted and its time has come.
-pub fn is_due(record: &Record, now: Time) -> bool {
-    let at = record.next_retry.as_deref().and_then(time::parse);
-    record.status == PENDING && at.is_none_or(|at| at <= now)
+/// The parts that rows declare, by their places.
+fn parts() -> Vec<StatusPart> {
+    let mut parts: Vec<StatusPart> =
+        documents::all().iter().filter_map(|known| known.row.status).collect();
+    parts.sort_by_key(|part| part.place);
+    parts
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::agents::agent::RUNNING;
+    use crate::state::map::Files;
 
     #[test]
-    fn only_a_running_agent_that_is_silent_for_long_is_quiet() {
-        let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let agent = |status: &str, last_seen: &str| Agent {
-            status: status.into(),
-            last_seen: last_seen.into(),
-            ..Agent::default()
-        };
-        let lives = [Live::default()];
-        let is_quiet = |agent: &Agent| is_quiet(agent, &lives, 5, now);
-        assert!(is_quiet(&agent(RUNNING, "2026-01-29T10:24:59Z")));
-        assert!(!is_quiet(&agent(RUNNING, "2026-01-29T10:25:00Z")));
-        assert!(!is_quiet(&agent("answered", "2026-01-29T09:00:00Z")));
+    fn every_part_has_a_place_and_a_key_of_its_own() {
+        let places: Vec<u8> = parts().iter().map(|part| part.place).collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "two rows have one place: {places:?}");
+        let files = Files::default();
+        let overview = Overview::read(&files.state(), &Settings::default());
+        let sections = overview.sections.iter().chain([&overview.notes]);
+        let keys: Vec<_> = sections.flat_map(|section| &section.json).map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), keys.iter().collect::<BTreeSet<_>>().len(), "{keys:?}");
     }
 }

@@ -5,17 +5,18 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
-use crate::console::table::{Tone, clean, fit};
+use crate::core::table::{Tone, clean, cut_to_width};
 use crate::core::time::Time;
-use crate::store::log::Past;
+use crate::state::panel::Panel;
+use crate::store::log::LoggedRun;
 use crate::view::layout::{self, Slot};
-use crate::view::overview::Seen;
-use crate::view::panels::{self, Panel};
+use crate::view::notes;
+use crate::view::overview::Observed;
 
 pub struct Scene<'a> {
     pub place: &'a str,
-    pub seen: &'a Seen,
-    pub log: &'a [Past],
+    pub seen: &'a Observed,
+    pub log: &'a [LoggedRun],
     pub now: Time,
     pub colour: bool,
     /// Rows that are scrolled away, in every panel that has more than it can show.
@@ -44,22 +45,22 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
     let body =
         Rect { y: area.y + header, height: area.height.saturating_sub(header + footer), ..area };
     if header > 0 {
-        head(buffer, area, scene);
+        draw_head(buffer, area, scene);
     }
     let most = match scene.seen {
         _ if scene.help => draw_message(buffer, body, Style::new(), &HELP),
-        Seen::State(overview) => {
-            let mut all = panels::all_panels(overview, scene.now);
-            all.push(panels::hooks(scene.log, scene.now));
-            panels(buffer, body, &all, scene)
+        Observed::State(overview) => {
+            let mut all = overview.panels(scene.now);
+            all.push(notes::hooks(scene.log, scene.now));
+            draw_panels(buffer, body, &all, scene)
         }
-        Seen::NoState => draw_message(
+        Observed::NoState => draw_message(
             buffer,
             body,
             style(Tone::Strong, scene.colour),
             &["No state yet.", "It begins when Claude Code", "runs a hook here."],
         ),
-        Seen::Unreadable(why) => draw_message(
+        Observed::Unreadable(why) => draw_message(
             buffer,
             body,
             style(Tone::Bad, scene.colour),
@@ -75,7 +76,7 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
 }
 
 /// The project on the left, the clock on the right.
-fn head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
+fn draw_head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
     let width = usize::from(area.width);
     let clock = scene.now.format("%H:%M:%S UTC").to_string();
     let room = width.saturating_sub(clock.width() + 2);
@@ -89,7 +90,7 @@ fn head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
     put(buffer, (at, area.y), clock.width(), style(Tone::Dim, scene.colour), &clock);
 }
 
-fn panels(buffer: &mut Buffer, area: Rect, all: &[Panel], scene: &Scene) -> usize {
+fn draw_panels(buffer: &mut Buffer, area: Rect, all: &[Panel], scene: &Scene) -> usize {
     let mut most = 0;
     for slot in layout::arrange(area, all) {
         let Some(panel) = all.get(slot.panel) else { continue };
@@ -144,7 +145,7 @@ fn draw_message(buffer: &mut Buffer, area: Rect, style: Style, lines: &[&str]) -
 
 /// Writes a text, cut to a width; gives how much of it was used.
 fn put(buffer: &mut Buffer, at: (u16, u16), width: usize, style: Style, text: &str) -> usize {
-    let text = fit(text, width);
+    let text = cut_to_width(text, width);
     buffer.set_stringn(at.0, at.1, &text, width, style);
     text.width()
 }

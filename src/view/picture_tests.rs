@@ -1,4 +1,4 @@
-//! Pictures of made-up overview, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
+//! Pictures of a made-up state, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
 
 use std::path::PathBuf;
 
@@ -7,71 +7,83 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::compaction::backup::Kept;
+use crate::core::settings::Settings;
 use crate::core::time;
-use crate::store::log::Past;
-use crate::view::overview::{Overview, Seen};
+use crate::state::map::Files;
+use crate::store::log::LoggedRun;
+use crate::view::overview::{Observed, Overview};
 use crate::view::picture::{Scene, draw};
 
-fn of<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
-    serde_json::from_value(value).unwrap()
-}
-
-fn overview() -> Overview {
+fn files() -> Files {
     let agent = |id: &str, kind: &str, task: Option<&str>, started: &str, seen: &str| json!({"id": id, "type": kind, "task": task, "started": started, "status": "running", "last_seen": seen});
     let error = |class: &str, target: &str, status: &str, next: Option<&str>| {
         json!({"classification": class, "target": target, "status": status, "retry_count": 1, "max_retries": 3,
                "next_retry": next, "last_seen": "2026-01-29T10:29:00Z"})
     };
-    Overview {
-        lives: vec![
-            of(json!({"session_id": "9f99b61b-a627-4cde-9856-7e07b84da7b2",
+    let documents = [
+        (
+            "state/session/live/9f99b61b-a627-4cde-9856-7e07b84da7b2.json",
+            json!({"session_id": "9f99b61b-a627-4cde-9856-7e07b84da7b2",
                 "started": "2026-01-29T09:48:00Z", "last_seen": "2026-01-29T10:29:57Z", "git_branch": "feature/login",
-                "files_modified": ["a", "b", "c"], "task": "Implement login with a session cookie and tests for it"})),
-            of(json!({"session_id": "64e8a570-3961-4cd0-a06f-f8e7fbfda3cb",
+                "files_modified": ["a", "b", "c"], "task": "Implement login with a session cookie and tests for it",
+                "agents_spawned": 5, "agents_completed": 3, "agents": [
+                agent("a849e6a7ce0708706", "general-purpose", Some("Audit the login routes"), "2026-01-29T10:20:00Z", "2026-01-29T10:21:30Z"),
+                agent("a0f70f058ee74f941", "Explore", None, "2026-01-29T10:28:10Z", "2026-01-29T10:29:58Z")]}),
+        ),
+        (
+            "state/session/live/64e8a570-3961-4cd0-a06f-f8e7fbfda3cb.json",
+            json!({"session_id": "64e8a570-3961-4cd0-a06f-f8e7fbfda3cb",
                 "started": "2026-01-29T10:21:00Z", "last_seen": "2026-01-29T10:22:00Z", "git_branch": "main",
-                "task": "\u{1b}[31m漢字 \u{202e}evil\u{7} task"})),
-        ],
-        active: of(json!({"total_spawned": 5, "total_completed": 3, "agents": [
-            agent("a849e6a7ce0708706", "general-purpose", Some("Audit the login routes"), "2026-01-29T10:20:00Z", "2026-01-29T10:21:30Z"),
-            agent("a0f70f058ee74f941", "Explore", None, "2026-01-29T10:28:10Z", "2026-01-29T10:29:58Z")]})),
-        errors: of(
+                "task": "\u{1b}[31m漢字 \u{202e}evil\u{7} task"}),
+        ),
+        (
+            "state/errors/classified.json",
             json!({"summary": {"total": 4, "pending": 2, "recovered": 1, "escalated": 1}, "errors": [
             error("network", "Bash curl https://example.com", "recovered", None),
             error("permission", "Write /etc/hosts", "escalated", None),
             error("rate_limit", "WebFetch https://example.com/docs", "pending_retry", Some("2026-01-29T10:30:24Z")),
             error("timeout", "Bash make all", "pending_retry", Some("2026-01-29T10:29:24Z"))]}),
         ),
-        queue: Some(of(
+        (
+            "state/loop/work_queue.json",
             json!({"iteration": 3, "status": "BUILDING", "max_iterations": 50, "items": [
             {"id": "work-002", "priority": "S2", "title": "Update CHANGELOG", "status": "pending"},
             {"id": "work-001", "priority": "S1", "title": "Refuse empty passwords", "status": "pending"}]}),
-        )),
-        synthesis: Some(of(json!({"summary": {"total": 3, "S0": 1, "S2": 2}, "findings": [
+        ),
+        (
+            "state/agents/results/synthesis.json",
+            json!({"summary": {"total": 3, "S0": 1, "S2": 2}, "findings": [
             {"severity": "S0", "title": "Passwords are logged", "file": "src/login.ts", "line": 42, "agents": ["a"]},
             {"severity": "S2", "title": "No test for an expired cookie", "agents": ["a"]},
-            {"severity": "S2", "title": "Login form has no label", "file": "src/form.tsx", "agents": ["b"]}]}))),
-        backups: vec![Kept {
-            file: "backup_20260129T101500000Z.json".into(),
-            session_id: "9f99b61b-a627-4cde-9856-7e07b84da7b2".into(),
-        }],
-        rejected: 1,
-        unreadable: vec!["session/live/broken.json".into()],
-        quiet_after_minutes: 5,
-        ..Overview::default()
-    }
+            {"severity": "S2", "title": "Login form has no label", "file": "src/form.tsx", "agents": ["b"]}]}),
+        ),
+        (
+            "state/compaction/backup_20260129T101500000Z.json",
+            json!({"session_id": "9f99b61b-a627-4cde-9856-7e07b84da7b2"}),
+        ),
+        ("state/rejected/1", json!({})),
+        ("state/session/live/broken.json", json!([])),
+    ];
+    let add = |files: Files, (path, document): (&str, Value)| {
+        files.with_bytes(path, &document.to_string())
+    };
+    documents.into_iter().fold(Files::default(), add)
 }
 
-fn log() -> Vec<Past> {
+fn seen(files: &Files) -> Observed {
+    Observed::State(Box::new(Overview::read(&files.state(), &Settings::default())))
+}
+
+fn log() -> Vec<LoggedRun> {
     let events = ["PostToolUse", "SubagentStart", "PreToolUse", "UserPromptSubmit", "SessionStart"];
-    let past = |(n, event): (usize, &&str)| Past {
+    let past = |(n, event): (usize, &&str)| LoggedRun {
         time: format!("2026-01-29T10:29:{:02}.000Z", 57 - n),
         event: (*event).to_owned(),
         us: 400 + n as u64,
         outcome: "agent a0f70f058ee74f941 runs".into(),
-        ..Past::default()
+        ..LoggedRun::default()
     };
     events.iter().enumerate().map(past).collect()
 }
@@ -82,7 +94,7 @@ struct Shown {
     most: usize,
 }
 
-fn show(seen: &Seen, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -> Shown {
+fn show(seen: &Observed, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -> Shown {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let log = log();
     let now = time::parse("2026-01-29T10:30:00Z").unwrap();
@@ -114,8 +126,8 @@ fn show(seen: &Seen, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -
     Shown { text, coloured, most }
 }
 
-fn full() -> Seen {
-    Seen::State(Box::new(overview()))
+fn full() -> Observed {
+    seen(&files())
 }
 
 #[test]
@@ -136,11 +148,11 @@ fn pictures_are_as_they_were() {
 
 #[test]
 fn every_size_can_be_drawn() {
-    let (full, empty) = (full(), Seen::State(Box::default()));
-    let gone = Seen::Unreadable("cannot open\u{1b}[2J it".into());
+    let (full, empty) = (full(), seen(&Files::default()));
+    let gone = Observed::Unreadable("cannot open\u{1b}[2J it".into());
     for width in 1..=60 {
         for height in 1..=30 {
-            for seen in [&full, &empty, &gone, &Seen::NoState] {
+            for seen in [&full, &empty, &gone, &Observed::NoState] {
                 let plain = show(seen, width, height, |scene| scene.colour = false);
                 assert_eq!(plain.coloured, 0);
                 show(seen, width, height, |scene| scene.help = true);

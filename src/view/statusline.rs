@@ -9,26 +9,25 @@ use unicode_width::UnicodeWidthStr;
 use crate::agents::agent::Agent;
 use crate::agents::synthesis::{ParkedSynthesis, Summary, Synthesis};
 use crate::branch::document::BranchState;
+use crate::branch::panels::is_quiet;
 use crate::console::project::Project;
-use crate::console::table::{Tone, clean, fit};
 use crate::core::id::{BranchKey, TaskSlug};
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
+use crate::core::table::{Tone, clean, cut_to_width};
 use crate::core::text::plural;
 use crate::core::time::{self, Time};
 use crate::errors::document::{ESCALATED, Errors, PENDING};
 use crate::git::refs;
-use crate::loops::autonomous::document::Autonomous;
-use crate::loops::iterative::document::Task;
-use crate::loops::queue::document::Queue;
+use crate::loops::autonomous::{self, document::Autonomous};
+use crate::loops::iterative::{self, document::Task};
+use crate::loops::queue::{self, document::Queue};
 use crate::process::lines::stdin_is_terminal;
 use crate::process::stdin::{self, Payload};
 use crate::session::live::Live;
 use crate::state::{Document, State};
 use crate::store::view::View;
 use crate::turn::root;
-use crate::view::loops::{looping, phasing, tasking};
-use crate::view::overview::is_quiet;
 use crate::view::text::paint;
 
 #[derive(clap::Args)]
@@ -92,8 +91,8 @@ impl Asked {
         let name = self.root.as_deref().and_then(Path::file_name);
         let name = name.map_or_else(|| "/".into(), |name| name.to_string_lossy());
         let branch = self.dir.as_deref().and_then(|dir| refs::read(dir).branch);
-        let branch = branch.map(|branch| format!(" {}", fit(&clean(&branch), 40)));
-        fit(&clean(&name), 40) + &branch.unwrap_or_default()
+        let branch = branch.map(|branch| format!(" {}", cut_to_width(&clean(&branch), 40)));
+        cut_to_width(&clean(&name), 40) + &branch.unwrap_or_default()
     }
 }
 
@@ -110,11 +109,13 @@ fn status_parts(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
     parts.extend(errors(state, &lives));
     parts.extend(findings(state, &lives));
     let running = state.get::<Queue>().filter(|queue| queue.is_running());
-    parts.extend(running.and_then(looping).map(|says| (Tone::Good, format!("loop {says}"))));
+    parts.extend(
+        running.and_then(queue::panel::progress).map(|says| (Tone::Good, format!("loop {says}"))),
+    );
     let phases = state.get::<Autonomous>().filter(|state| state.is_running());
     parts.extend(phases.map(|state| {
         let tone = if state.awaiting_approval { Tone::Warn } else { Tone::Good };
-        (tone, format!("autonomous {}", phasing(state)))
+        (tone, format!("autonomous {}", autonomous::panel::progress(state)))
     }));
     parts.extend(lives.iter().filter_map(|live| branch_loop(state, live)));
     parts.extend(lives.iter().filter_map(|live| task(state, live)));
@@ -138,7 +139,7 @@ fn branch_loop(state: &State, live: &Live) -> Option<Part> {
 fn task(state: &State, live: &Live) -> Option<Part> {
     let slug = TaskSlug::known(live.loop_task.as_deref()?)?;
     let task = state.get_by::<Task>(&slug).filter(|task| task.is_open())?;
-    Some((Tone::Good, format!("{slug} {}", tasking(task))))
+    Some((Tone::Good, format!("{slug} {}", iterative::panel::progress(task))))
 }
 
 /// `2 agents (oldest 3m 10s, 1 quiet)`
@@ -211,7 +212,7 @@ fn line(parts: &[Part], width: usize, colour: bool) -> String {
     for (n, (tone, text)) in parts.iter().enumerate() {
         let between = if n == 0 { "" } else { BETWEEN };
         let Some(room) = left.checked_sub(between.width()).filter(|room| *room > 0) else { break };
-        let text = fit(text, room);
+        let text = cut_to_width(text, room);
         left = room - text.width();
         line.push_str(between);
         line.push_str(&paint(*tone, &text, colour));

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use crate::console::screen;
-use crate::console::table::{Tone, clean};
+use crate::core::table::{Tone, clean};
 use crate::core::time::Time;
 use crate::process::Terminal;
+use crate::state::panel::Panel;
 use crate::turn::root;
-use crate::view::overview::Seen;
-use crate::view::panels::{self, Panel};
+use crate::view::overview::Observed;
 
 /// How the text may look.
 #[derive(Clone, Copy)]
-pub struct Look {
+pub struct TextStyle {
     pub width: usize,
     pub colour: bool,
 }
@@ -27,27 +27,27 @@ pub fn width(terminal: Terminal) -> usize {
     columns.map_or(WHOLE, usize::from)
 }
 
-pub fn render(seen: &Seen, place: &str, now: Time, look: Look) -> String {
+pub fn render(seen: &Observed, place: &str, now: Time, look: TextStyle) -> String {
     let overview = match seen {
-        Seen::State(overview) => overview,
-        Seen::NoState => {
+        Observed::State(overview) => overview,
+        Observed::NoState => {
             return format!(
                 "{place}: no state yet. It begins when Claude Code runs a hook here. Wire it: hookkeeper install"
             );
         }
-        Seen::Unreadable(why) => {
+        Observed::Unreadable(why) => {
             return format!("{place}: the state cannot be read: {}", clean(why));
         }
     };
     let mut out = paint(Tone::Strong, place, look.colour) + "\n";
-    for panel in panels::all_panels(overview, now) {
+    for panel in overview.panels(now) {
         out.push('\n');
-        out.push_str(&of_panel(&panel, look));
+        out.push_str(&render_panel(&panel, look));
     }
     out
 }
 
-fn of_panel(panel: &Panel, look: Look) -> String {
+fn render_panel(panel: &Panel, look: TextStyle) -> String {
     let title = paint(Tone::Strong, panel.title, look.colour);
     let mut out = format!("{title}: {}\n", paint(panel.tone, &panel.says, look.colour));
     let lines = panel.table.lines(look.width.saturating_sub(INDENT));

@@ -12,18 +12,18 @@ use crate::console::screen::{Input, Screen};
 use crate::core::time;
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
-use crate::store::log::Past;
+use crate::store::log::LoggedRun;
 use crate::store::view::View;
-use crate::view::overview::Seen;
+use crate::view::overview::Observed;
 use crate::view::picture::{self, Scene};
-use crate::view::text::{self, Look};
+use crate::view::text::{self, TextStyle};
 
 /// More than the largest screen shows.
 const LOG: usize = 100;
 const PAGE: usize = 10;
 
 /// The project that is watched.
-struct Watched<'a> {
+struct Watcher<'a> {
     project: &'a Project<'a>,
     root: PathBuf,
     home: Option<PathBuf>,
@@ -34,7 +34,7 @@ struct Watched<'a> {
 pub fn run(project: &Project, interval: Duration, json: bool) -> anyhow::Result<()> {
     let (root, home) = (project.root()?, project.process.home());
     let place = text::place(&root, home.as_deref());
-    let watched = Watched { project, root, home, place, interval };
+    let watched = Watcher { project, root, home, place, interval };
     let terminal = project.process.terminal();
     if json || terminal.dumb || !terminal.is_terminal {
         return watched.print(json);
@@ -42,7 +42,7 @@ pub fn run(project: &Project, interval: Duration, json: bool) -> anyhow::Result<
     watched.draw().context("the terminal cannot be used")
 }
 
-impl Watched<'_> {
+impl Watcher<'_> {
     fn draw(&self) -> io::Result<()> {
         let colour = self.project.process.terminal().colour;
         let mut screen = Screen::open()?;
@@ -76,8 +76,8 @@ impl Watched<'_> {
         }
     }
 
-    fn look(&self) -> (Seen, Vec<Past>) {
-        let seen = Seen::look(&self.root, self.home.as_deref());
+    fn look(&self) -> (Observed, Vec<LoggedRun>) {
+        let seen = Observed::look(&self.root, self.home.as_deref());
         let view = View::open(&self.root, self.home.as_deref()).ok().flatten();
         (seen, view.map(|view| view.log(LOG)).unwrap_or_default())
     }
@@ -90,12 +90,13 @@ impl Watched<'_> {
         let terminal = self.project.process.terminal();
         while !signals.say_end() {
             let now = self.project.process.now();
-            let seen = Seen::look(&self.root, self.home.as_deref());
-            let is_new = before.as_ref() != Some(&(seen.by_the_clock(now), seen.clone()));
+            let seen = Observed::look(&self.root, self.home.as_deref());
+            let after = (seen.due(now), seen.json(&self.root).to_string());
+            let is_new = before.as_ref() != Some(&after);
             let text = match json {
-                true => seen.json(&self.root).to_string(),
+                true => after.1.clone(),
                 false => {
-                    let look = Look { width: text::width(terminal), colour: false };
+                    let look = TextStyle { width: text::width(terminal), colour: false };
                     let text = text::render(&seen, &self.place, now, look);
                     format!("--- {}\n{text}", time::spell(now))
                 }
@@ -104,7 +105,7 @@ impl Watched<'_> {
             if is_new && lines.print(&text).is_err() {
                 return Ok(());
             }
-            before = Some((seen.by_the_clock(now), seen));
+            before = Some(after);
             if lines.wait(self.interval) != Heard::Nothing {
                 return Ok(());
             }

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 
 use crate::branch::agents_document::BranchAgents;
-use crate::console::project::{Project, one_of, said_json};
+use crate::console::project::{Project, one_of, print_json};
 use crate::core::id::BranchKey;
 use crate::core::outcome::Outcome;
 use crate::core::time;
@@ -11,7 +11,7 @@ use crate::session::live::Live;
 use crate::state::plan::Plan;
 
 pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
-    let books = project.view()?.map(|view| view.branch_agents()).unwrap_or_default();
+    let branches = project.view()?.map(|view| view.branch_agents()).unwrap_or_default();
     let now = time::spell(project.process.now());
     let (entry, folder) = project.change(|store, state| {
         let mut running = state.all::<Live>().flat_map(|live| &live.agents);
@@ -21,23 +21,27 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
                 agent.session_id
             );
         }
-        let open =
-            |book: &BranchAgents| book.open().map(|entry| entry.id.clone()).collect::<Vec<_>>();
-        let ids: Vec<String> = books.iter().flat_map(|(_, book)| open(book)).collect();
+        let open = |document: &BranchAgents| {
+            document.open().map(|entry| entry.id.clone()).collect::<Vec<_>>()
+        };
+        let ids: Vec<String> = branches.iter().flat_map(|(_, document)| open(document)).collect();
         let id = one_of(named, &ids, "agent that was left behind", "")?;
-        let folder = books.iter().find(|(_, book)| open(book).contains(&id));
+        let folder = branches.iter().find(|(_, document)| open(document).contains(&id));
         let folder = folder.map(|(folder, _)| folder.clone()).context("it is gone")?;
         let read = state.read::<BranchAgents>(&BranchKey::known(&folder).context("it is gone")?);
-        let mut book = read.value.cloned().unwrap_or_default();
-        book.mark_lost(&id, &now, "closed by a person");
-        let entry = book.find(&id).context("it is gone")?;
+        let mut document = read.value.cloned().unwrap_or_default();
+        document.mark_lost(&id, &now, "closed by a person");
+        let entry = document.find(&id).context("it is gone")?;
         let mut plan = Plan::default();
-        plan.put(&read, &book);
+        plan.put(&read, &document);
         store.commit(&plan.changes, state)?;
         Ok((entry, folder))
     })?;
     if as_json {
-        return said_json(&entry);
+        return print_json(&entry);
     }
-    Ok(Outcome::printed(format!("{}: closed, in the book of branch {folder} as failed.", entry.id)))
+    Ok(Outcome::printed(format!(
+        "{}: closed, in the document of branch {folder} as failed.",
+        entry.id
+    )))
 }

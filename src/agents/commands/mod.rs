@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::agents::agent::{Agent, LONGEST_NUDGE};
 use crate::agents::result::{AgentResult, ArchivedResult};
 use crate::branch::agents_document::BranchAgents;
-use crate::console::project::{Project, said_json};
-use crate::console::table::{self, row};
+use crate::console::project::{Project, print_json};
 use crate::core::id::{BranchKey, FileStem};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, in_parentheses, plural};
 use crate::core::time::{self, Time};
 use crate::session::live::Live;
@@ -85,7 +85,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let lives = view.lives();
             let agents: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
             if options.json {
-                return said_json(&agents);
+                return print_json(&agents);
             }
             let rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
             let none = "No agent is running. Those of a session: hookkeeper agents --session ID";
@@ -153,7 +153,7 @@ fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Res
     let mut results = results(view, &[FileStem::from_id(session_id).as_str().to_owned()]);
     results.retain(|result| result.session_id == *session_id);
     if as_json {
-        return said_json(
+        return print_json(
             &json!({"session_id": session_id, "running": agents, "finished": results}),
         );
     }
@@ -170,10 +170,10 @@ fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Ou
     let ids: Vec<String> = ids.chain(finished.iter().map(|r| r.agent_id.clone())).collect();
     let id = crate::console::project::one_of(named, &ids, "agent", "")?;
     if let Some(agent) = running.iter().find(|agent| agent.id == id) {
-        return if as_json { said_json(agent) } else { Ok(Outcome::printed(at_work(agent, now))) };
+        return if as_json { print_json(agent) } else { Ok(Outcome::printed(at_work(agent, now))) };
     }
     let result = finished.iter().find(|result| result.agent_id == id).context("it is gone")?;
-    if as_json { said_json(result) } else { Ok(Outcome::printed(in_full(result))) }
+    if as_json { print_json(result) } else { Ok(Outcome::printed(in_full(result))) }
 }
 
 fn at_work(agent: &Agent, now: Time) -> String {
@@ -245,22 +245,22 @@ fn nudge(
         let agent = live.agent_mut(&id).context("it is gone")?;
         let read = agent.branch.as_deref().and_then(BranchKey::known);
         let read = read.map(|key| state.read::<BranchAgents>(&key));
-        let mut book = read.as_ref().and_then(|read| read.value.cloned()).unwrap_or_default();
+        let mut document = read.as_ref().and_then(|read| read.value.cloned()).unwrap_or_default();
         if read.is_some() {
             // The branch's document counts over all runs of an agent.
-            agent.nudge_count = book.nudge(agent, &now) - 1;
+            agent.nudge_count = document.nudge(agent, &now) - 1;
         }
         agent.nudge(message.as_deref(), &now);
         let nudged = agent.clone();
         record::put_with_copies(&mut plan, live, state);
         if let Some(read) = &read {
-            plan.put(read, &book);
+            plan.put(read, &document);
         }
         store.commit(&plan.changes, state)?;
         Ok(nudged)
     })?;
     if as_json {
-        return said_json(&agent);
+        return print_json(&agent);
     }
     let cut = message.is_some_and(|message| message.chars().count() > LONGEST_NUDGE);
     Ok(Outcome::printed(format!(

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use crate::agents::agent::Agent;
 use crate::branch::tracked::Tracked;
 use crate::branch::witness;
-use crate::console::project::{Project, said_json};
-use crate::console::table::{self, row};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::process::files;
 use crate::store::view::View;
 
 /// An agent that is stuck: one of a live session, or one that another tool has left in a branch's
-/// book.
+/// document.
 pub enum Stuck {
     Own(Box<Agent>),
     Left { entry: Box<Tracked>, folder: String },
@@ -26,7 +26,7 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
     let settings = project.settings()?;
     let stuck = find(view, settings.stuck_after(), now);
     if as_json {
-        return said_json(&stuck.iter().map(as_value).collect::<Vec<_>>());
+        return print_json(&stuck.iter().map(as_value).collect::<Vec<_>>());
     }
     if stuck.is_empty() {
         return Ok(Outcome::printed(format!(
@@ -58,8 +58,8 @@ pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
             }
         }
     }
-    for (folder, book) in view.branch_agents() {
-        let left = book.open().filter(|entry| entry.session_id.is_none());
+    for (folder, document) in view.branch_agents() {
+        let left = document.open().filter(|entry| entry.session_id.is_none());
         let left = left.filter(|entry| entry.age(now) > threshold);
         stuck.extend(left.map(|entry| {
             let silent = entry.age(now);

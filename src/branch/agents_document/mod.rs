@@ -10,11 +10,13 @@ pub mod tests;
 
 use crate::agents::agent::Agent;
 use crate::agents::result::AgentResult;
+use crate::branch::panels;
 use crate::branch::tracked::{COMPLETED, FAILED, RUNNING, STUCK, Stats, Tracked};
 use crate::core::entries::{self, Beside, Entries, Shared, Slot};
 use crate::core::id::BranchKey;
 use crate::core::json;
 use crate::core::text::{clip, plural};
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, Trouble, document};
 
 /// Finished agents that are kept. Those that run are never dropped.
@@ -269,5 +271,6 @@ document!(BranchAgents by BranchKey, Row {
     about: "the agents of a branch",
     is_durable: false,
     trouble: Trouble::PlantedIsLeftOut,
+    status: Some(StatusPart { place: 20, read: panels::agents }),
     ..Row::SHARED
-}, |row, key| Doc::new(row, key.as_str()), parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, |row, key| Doc::new(row, key.as_str()), schema: crate::branch::tracked::File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);

@@ -52,7 +52,7 @@ enum What {
         #[arg(long, global = true)]
         json: bool,
         #[command(subcommand)]
-        what: loop_steps::Step,
+        what: loop_steps::LoopStep,
     },
 }
 

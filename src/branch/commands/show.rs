@@ -6,9 +6,9 @@ use crate::branch::commands::standing::{self, Branch};
 use crate::branch::tracked::Tracked;
 use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
-use crate::console::project::{Project, said_json};
-use crate::console::table::{self, clean, row};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, clean, row};
 use crate::core::time::{self, Time};
 use crate::handoff;
 
@@ -29,7 +29,7 @@ pub fn run(
     let name = standing::name(project, named)?;
     let branch = standing::read(project, &name, session)?;
     if as_json {
-        return said_json(&as_value(&branch));
+        return print_json(&as_value(&branch));
     }
     Ok(Outcome::printed(page(&branch, project.process.now())))
 }
@@ -40,7 +40,7 @@ pub fn plan(project: &Project, named: Option<&str>, as_json: bool) -> anyhow::Re
     let branch = standing::read(project, &name, None)?;
     let plan = branch.standing.plan;
     if as_json {
-        return said_json(&json!({"branch": name, "plan": plan.unwrap_or_default()}));
+        return print_json(&json!({"branch": name, "plan": plan.unwrap_or_default()}));
     }
     let Some(PlanFile { file: Some(file), preview, .. }) = plan else {
         anyhow::bail!(
@@ -78,7 +78,7 @@ fn page(branch: &Branch, now: Time) -> String {
     let state = &standing.state;
     let mut page = Page(String::new());
     page.put("branch", &standing.branch);
-    page.more(&format!(".claude/branches/{}", branch.key.as_str()));
+    page.continue_row(&format!(".claude/branches/{}", branch.key.as_str()));
     if let Some(at) = &state.compacted_at {
         let of = state.session.as_deref().unwrap_or("an unknown session");
         let ago = time::human(time::age(at, now));
@@ -207,7 +207,7 @@ impl Page {
         self.0.push_str(&format!("{name:INDENT$}{}\n", clean(value)));
     }
 
-    fn more(&mut self, value: &str) {
+    fn continue_row(&mut self, value: &str) {
         self.put("", value);
     }
 

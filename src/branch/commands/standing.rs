@@ -60,7 +60,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let state: Option<BranchState> = read_document(&view, &key)?;
     let state =
         state.unwrap_or_else(|| BranchState { branch: name.to_owned(), ..BranchState::default() });
-    let book: BranchAgents = read_document(&view, &key)?.unwrap_or_default();
+    let document: BranchAgents = read_document(&view, &key)?.unwrap_or_default();
     let is_here = name == crate::branch::commands::standing::name(project, None)?;
     if !is_here && !view.has_branch_folder(&key) && !is_in_git(&root, name) {
         bail!("git has no branch {name}, and there is no state of one");
@@ -68,7 +68,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     // A session that works on another branch says nothing about this one.
     let live = session_of(&view, &state, session)
         .filter(|live| is_here || state.session.as_ref() == Some(&live.session_id));
-    let (book, silent) = witness(project, book, &view)?;
+    let (document, silent) = witness(project, document, &view)?;
     let todos = current_todos(live.as_ref(), &state, session.filter(|_| is_here));
     let id = live.as_ref().map(|live| live.session_id.clone());
     let id = id.or_else(|| session.filter(|_| is_here).map(str::to_owned));
@@ -77,7 +77,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         branch: name.to_owned(),
         plan: plan_file::find(&root, key.as_str(), &redact),
         todos,
-        agents: book.all(),
+        agents: document.all(),
         queue: project.document::<Queue>()?.unwrap_or_default(),
         errors: match is_here || id.is_some() {
             true => unresolved(project, id.as_deref())?,
@@ -91,7 +91,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     };
     let folder = handoff_folder(&key);
     let handoffs = handoffs.into_iter().map(|file| format!("{folder}/{file}")).collect();
-    Ok(Branch { key, stats: book.stats(), standing, silent, handoffs })
+    Ok(Branch { key, stats: document.stats(), standing, silent, handoffs })
 }
 
 /// Git is asked itself: it knows all the ways in which it keeps branches.
@@ -143,17 +143,17 @@ fn current_todos(live: Option<&Live>, state: &BranchState, session: Option<&str>
     }
 }
 
-/// The book with those marked that are stuck now, and how long each running one has been silent.
+/// The document with those marked that are stuck now, and how long each running one has been silent.
 fn witness(
     project: &Project,
-    mut book: BranchAgents,
+    mut document: BranchAgents,
     view: &View,
 ) -> anyhow::Result<(BranchAgents, Vec<(String, u64)>)> {
     let now = project.process.now();
     let threshold = project.settings()?.stuck_after();
     let lives = view.lives();
     let mut silent = Vec::new();
-    for entry in book.open().cloned().collect::<Vec<_>>() {
+    for entry in document.open().cloned().collect::<Vec<_>>() {
         let found = lives.iter().find_map(|live| live.agent(&entry.id).map(|agent| (live, agent)));
         let (quiet, is_stuck) = match found {
             Some((live, agent)) => {
@@ -162,15 +162,15 @@ fn witness(
             }
             // The next start on its branch strikes it off.
             None if entry.session_id.is_some() => {
-                book.mark_lost(&entry.id, &time::spell(now), ENDED);
+                document.mark_lost(&entry.id, &time::spell(now), ENDED);
                 continue;
             }
             None => (entry.age(now), entry.age(now) > threshold),
         };
-        book.mark_stuck(&entry.id, is_stuck);
+        document.mark_stuck(&entry.id, is_stuck);
         silent.push((entry.id, quiet));
     }
-    Ok((book, silent))
+    Ok((document, silent))
 }
 
 fn unresolved(

@@ -19,7 +19,7 @@ use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::scratch::Scratch;
 use crate::store::view::View;
-use crate::turn::root::BOOKS;
+use crate::turn::root::STATE_ROOT;
 use input::Input;
 use tree::Tree;
 
@@ -54,23 +54,23 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if !options.apply && !options.fresh {
         copy(&root, project.process.home().as_deref(), scratch.dir())?;
     }
-    let books = if options.apply { root.as_path() } else { scratch.path() };
+    let state_root = if options.apply { root.as_path() } else { scratch.path() };
     let program = project.process.program().context("this program's own file cannot be found")?;
     let home = project.process.home();
     let home = home.as_deref();
-    let player = Player { program, root: &root, books, home, on_copy: !options.apply };
+    let player = Player { program, root: &root, state_root, home, on_copy: !options.apply };
     // Told to end, it ends after the payload at hand, and the copy goes with it.
     let signals = Signals::noted()?;
     let lines = Lines::default();
     let mut failed = 0;
-    let mut before = Tree::read(books, home);
+    let mut before = Tree::read(state_root, home);
     let colour = project.process.terminal().colour;
     for (n, input) in inputs.iter().enumerate() {
         if signals.say_end() {
             anyhow::bail!("interrupted after {} of {}", n, plural(inputs.len(), "payload"));
         }
         let ended = player.play(input)?;
-        let after = Tree::read(books, home);
+        let after = Tree::read(state_root, home);
         failed += usize::from(ended.code != Some(0));
         let changes = before.changes(&after);
         let text = match options.json {
@@ -94,14 +94,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 struct Player<'a> {
     program: PathBuf,
     root: &'a Path,
-    books: &'a Path,
+    state_root: &'a Path,
     home: Option<&'a Path>,
     on_copy: bool,
 }
 
 impl Player<'_> {
     fn play(&self, input: &Input) -> anyhow::Result<Ended> {
-        let (root, books) = (self.root.to_string_lossy(), self.books.to_string_lossy());
+        let (root, state_root) = (self.root.to_string_lossy(), self.state_root.to_string_lossy());
         // A live session keeps its client: it would look abandoned under our number.
         let client = self.client(&input.session_id).unwrap_or_default();
         child::run(&child::Run {
@@ -110,7 +110,7 @@ impl Player<'_> {
             dir: Some(self.root),
             env: &[
                 ("CLAUDE_PROJECT_DIR", &root),
-                (BOOKS, if self.on_copy { &books } else { "" }),
+                (STATE_ROOT, if self.on_copy { &state_root } else { "" }),
                 ("CLAUDE_PID", &client),
                 ("HOOKKEEPER_OFF", ""),
             ],
@@ -121,7 +121,7 @@ impl Player<'_> {
     }
 
     fn client(&self, session_id: &str) -> Option<String> {
-        let lives = View::open(self.books, self.home).ok()??.lives();
+        let lives = View::open(self.state_root, self.home).ok()??.lives();
         let live = lives.into_iter().find(|live| live.session_id == session_id)?;
         Some(live.client.pid.to_string())
     }
@@ -145,7 +145,7 @@ fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_text(title: &str, ended: &Ended, changes: &[tree::Change], colour: bool) -> String {
+fn as_text(title: &str, ended: &Ended, changes: &[tree::FileChange], colour: bool) -> String {
     let exit = ended.code.map_or_else(|| "killed".into(), |code| format!("exit {code}"));
     let bold = |text: &str| if colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
     let mut out = format!("{}\n{exit}, {} µs\n", bold(&format!("── {title}")), ended.micros);
@@ -162,7 +162,7 @@ fn as_text(title: &str, ended: &Ended, changes: &[tree::Change], colour: bool) -
     out
 }
 
-fn as_json(input: &Input, ended: &Ended, changes: &[tree::Change]) -> String {
+fn as_json(input: &Input, ended: &Ended, changes: &[tree::FileChange]) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     let reply = text(&ended.stdout);
     let changes: Vec<Value> = changes
@@ -183,10 +183,10 @@ fn as_json(input: &Input, ended: &Ended, changes: &[tree::Change]) -> String {
 }
 
 fn summary(played: usize, failed: usize, applied: bool) -> String {
-    let books = match applied {
+    let place = match applied {
         true => "on the project's own state",
         false => "on a copy; the state is as it was",
     };
     let failed = if failed == 0 { String::new() } else { format!(", {failed} failed") };
-    format!("{} played {books}{failed}\n", plural(played, "payload"))
+    format!("{} played {place}{failed}\n", plural(played, "payload"))
 }

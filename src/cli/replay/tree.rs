@@ -16,7 +16,7 @@ const PASSED_OVER: [&str; 4] = ["state/log", "state/.lock", "state/.gitignore", 
 /// The texts below `.claude`, by path.
 pub struct Tree(BTreeMap<String, String>);
 
-pub struct Change {
+pub struct FileChange {
     pub file: String,
     before: Option<String>,
     after: Option<String>,
@@ -34,11 +34,11 @@ impl Tree {
         Self(files)
     }
 
-    pub fn changes(&self, after: &Self) -> Vec<Change> {
+    pub fn changes(&self, after: &Self) -> Vec<FileChange> {
         let mut names: Vec<&String> = self.0.keys().chain(after.0.keys()).collect();
         names.sort_unstable();
         names.dedup();
-        let changes = names.into_iter().map(|file| Change {
+        let changes = names.into_iter().map(|file| FileChange {
             file: file.clone(),
             before: self.0.get(file).cloned(),
             after: after.0.get(file).cloned(),
@@ -47,7 +47,7 @@ impl Tree {
     }
 }
 
-impl Change {
+impl FileChange {
     pub fn diff(&self, colour: bool) -> String {
         let name = |text: &Option<String>| match text {
             Some(_) => self.file.clone(),

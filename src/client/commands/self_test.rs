@@ -11,7 +11,7 @@ use crate::process::child::{self, Ended};
 use crate::session::metrics::Metrics;
 use crate::store::scratch::Scratch;
 use crate::store::view::View;
-use crate::turn::root::BOOKS;
+use crate::turn::root::STATE_ROOT;
 
 const SESSION: &str = "self-test";
 const LIMIT: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ fn run_hook(program: &Path, kind: Kind, root: &Path) -> std::io::Result<Ended> {
             ("CLAUDE_PROJECT_DIR", &path),
             ("CLAUDE_CODE_SESSION_ID", ""),
             ("CLAUDE_PID", ""),
-            (BOOKS, ""),
+            (STATE_ROOT, ""),
             ("HOOKKEEPER_OFF", ""),
             ("HOOKKEEPER_LOG", ""),
             ("HOOKKEEPER_FIXED_TIME", ""),

@@ -5,7 +5,7 @@ pub mod print;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::client::hook_runs::{Ended, HookRun};
+use crate::client::hook_runs::{HookRun, RunResult};
 use crate::client::settings::handler::PROGRAM;
 use crate::core::command_line;
 
@@ -57,8 +57,8 @@ fn rows(groups: BTreeMap<(&str, Option<&str>), Vec<&HookRun>>) -> Vec<TimingRow>
 fn row(event: &str, command: Option<&str>, runs: &[&HookRun]) -> TimingRow {
     let mut millis: Vec<u64> = runs.iter().filter_map(|run| run.millis).collect();
     millis.sort_unstable();
-    let ended = |how: Ended| runs.iter().filter(|run| run.ended == how).count();
-    let timeouts = ended(Ended::Cancelled);
+    let ended = |how: RunResult| runs.iter().filter(|run| run.ended == how).count();
+    let timeouts = ended(RunResult::Cancelled);
     TimingRow {
         event: event.to_owned(),
         command: command.map(str::to_owned),
@@ -67,9 +67,9 @@ fn row(event: &str, command: Option<&str>, runs: &[&HookRun]) -> TimingRow {
         p50: percentile(&millis, 50),
         p95: percentile(&millis, 95),
         max: millis.last().copied(),
-        failures: ended(Ended::Failed) + timeouts,
+        failures: ended(RunResult::Failed) + timeouts,
         timeouts,
-        blocked: ended(Ended::Blocked),
+        blocked: ended(RunResult::Blocked),
     }
 }
 

@@ -14,6 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::core::entries::{self, Entries, Shared, Slot};
 use crate::core::text::Extra;
 use crate::core::time::Time;
+use crate::errors::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Row, document};
 
 pub use class::Class;
@@ -162,7 +164,7 @@ impl Errors {
         self.find(counted)
     }
 
-    /// The same tool succeeded on the same target: what failed there has recovered.
+    /// What failed on a target has recovered: its tool succeeded there.
     pub fn recover(&mut self, session_id: &str, target: &str) -> usize {
         let mut recovered = 0;
         while let Some(at) = self.position(|slot| self.is_open_at(slot, session_id, target)) {
@@ -284,8 +286,9 @@ document!(Errors, Row {
     schema: "errors",
     title: "Classified errors",
     about: "failures, and what became of them",
+    status: Some(StatusPart { place: 30, read: panel::section }),
     ..Row::EPHEMERAL
-}, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
 
 impl<'de> Deserialize<'de> for Errors {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

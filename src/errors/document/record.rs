@@ -96,7 +96,7 @@ impl Record {
         record
     }
 
-    /// The same tool succeeded on the same target, or a person has seen to it.
+    /// It has recovered: its tool succeeded on its target, or a person has seen to it.
     pub fn recover(&mut self) {
         self.status = RECOVERED.into();
         self.next_retry = None;

@@ -1,6 +1,6 @@
 //! `execute fail`: an attempt that came to nothing, and what the next one should know.
 
-use crate::console::project::{Project, said_json};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip_block;
 use crate::errors::classify;
@@ -65,7 +65,7 @@ pub fn run(
     })?;
     let task = state.task(id)?;
     if options.task.target.json {
-        return said_json(task);
+        return print_json(task);
     }
     let text = match task.status {
         TaskStatus::Abandoned => format!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use crate::console::project::{Project, said_json};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::execute::commands::{Target, absolute, project_of_plan, registry};
@@ -75,7 +75,7 @@ pub fn run(
     }
     drop(lock);
     if options.target.json {
-        return said_json(&state);
+        return print_json(&state);
     }
     Ok(Outcome::printed(describe(folder, &repository, &state, options.dry_run)?))
 }

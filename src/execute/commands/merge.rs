@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
 use crate::execute::TasksFolder;
 use crate::execute::merge::{self, MergeOutcome};
@@ -19,7 +19,7 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
         let merged: Vec<Value> = outcomes.iter().map(row).collect();
         let left = folder.load()?.open_merges().count();
         let value = json!({"merged": merged, "waiting": left});
-        return Ok(Outcome { stderr, code, ..said_json(&value)? });
+        return Ok(Outcome { stderr, code, ..print_json(&value)? });
     }
     let lines = outcomes.iter().flat_map(|outcome| {
         let merged = outcome.commit.as_ref().map(|commit| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::execute::document::{Execution, ExecutionStatus, MAX_ATTEMPTS, TaskRecord, TaskStatus};
@@ -25,7 +25,7 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
         if let (Some(why), Some(fields)) = (why, value.as_object_mut()) {
             fields.insert("reason".into(), why.into());
         }
-        return said_json(&value);
+        return print_json(&value);
     }
     let mut lines: Vec<String> = Vec::new();
     for (id, task) in tasks {

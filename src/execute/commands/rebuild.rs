@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::console::project::{Project, said_json};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::execute::TasksFolder;
 use crate::execute::commands::{
@@ -42,7 +42,7 @@ pub fn run(
     registry::refresh(folder, state, rebuilt.old_tasks_path.as_deref())?;
     if options.target.json {
         let list = corrections_json(corrections);
-        return said_json(
+        return print_json(
             &json!({"corrections": list, "metrics": state.metrics, "status": state.status}),
         );
     }

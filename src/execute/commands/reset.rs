@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::execute::commands::{Target, TaskTarget, registry};
@@ -57,7 +57,7 @@ pub fn run_task(folder: &TasksFolder, options: &TaskArguments) -> anyhow::Result
     })?;
     let kept = reset::reset_task(folder, &repository.lock()?, &state, id)?;
     if options.task.target.json {
-        return said_json(folder.load()?.task(id)?);
+        return print_json(folder.load()?.task(id)?);
     }
     Ok(Outcome::printed(format!(
         "{id} is pending again, with no attempt behind it.{}",
@@ -84,7 +84,7 @@ pub fn run(folder: &TasksFolder, options: &Arguments) -> anyhow::Result<Outcome>
     let copy = copy.map(|path| path.display().to_string()).unwrap_or_default();
     let (ids, kept) = (&removed.ids, &removed.kept_refs);
     if options.target.json {
-        return said_json(&serde_json::json!({"removed": ids, "kept": kept, "copy": copy}));
+        return print_json(&serde_json::json!({"removed": ids, "kept": kept, "copy": copy}));
     }
     Ok(Outcome::printed(format!(
         "Took away {FILE} and {}; the old state is in {copy}.{}",

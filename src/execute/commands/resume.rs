@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
 use crate::execute::commands::{Target, corrections_json, corrections_text, next, registry};
 use crate::execute::document::{Execution, TaskStatus};
@@ -41,7 +41,7 @@ fn describe(
     let batch =
         next::run(folder, false).ok().and_then(|outcome| outcome.stdout).filter(|_| !dry_run);
     if json {
-        return said_json(&json!({
+        return print_json(&json!({
             "corrections": corrections_json(corrections), "status": state.status, "layer": state.current_layer,
             "batch": state.current_batch, "tasks": state.batch, "metrics": state.metrics,
         }));

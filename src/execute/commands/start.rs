@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
 use crate::execute::commands::next::agent_brief;
 use crate::execute::document::{Claim, ClaimedStep, Execution, MAX_ATTEMPTS, TaskStatus};
@@ -56,7 +56,7 @@ pub fn run(
     })?;
     let task = state.task(id)?;
     if json {
-        return said_json(&agent_brief(folder, &state, id, task)?);
+        return print_json(&agent_brief(folder, &state, id, task)?);
     }
     let mut text = format!(
         "Started {id}, attempt {} of {}.\nworktree  {}\nbranch    {}, from {}\n",

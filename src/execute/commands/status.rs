@@ -1,8 +1,8 @@
 //! `execute status`: layers as a tree with bars; and `execute stop`.
 
-use crate::console::project::said_json;
-use crate::console::table::{align, clean};
+use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
+use crate::core::table::{align, clean};
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::execute::TasksFolder;
@@ -17,7 +17,7 @@ const MAX_SHOWN: usize = 40;
 pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
     let state = folder.load()?;
     if json {
-        return said_json(&state);
+        return print_json(&state);
     }
     Ok(Outcome::printed(layer_tree(&state)))
 }
@@ -31,7 +31,7 @@ pub fn stop(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
         Ok(state.clone())
     })?;
     if json {
-        return said_json(&state);
+        return print_json(&state);
     }
     let running = state.tasks.values().filter(|task| task.status.is_running()).count();
     Ok(Outcome::printed(format!(

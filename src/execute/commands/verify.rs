@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use crate::console::project::{Project, said_json};
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::execute::commands::TaskTarget;
@@ -118,7 +118,7 @@ pub fn run(
             "id": id, "status": task.status, "attempts": task.attempts, "passed": failed.is_none(),
             "error": failed, "output": output, "commits": task.commits, "check": file.check,
         });
-        return Ok(Outcome { code, ..said_json(&value)? });
+        return Ok(Outcome { code, ..print_json(&value)? });
     }
     if let Some(why) = failed {
         let then = match task.status {

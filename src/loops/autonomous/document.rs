@@ -9,6 +9,8 @@ use crate::core::json::Object;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
+use crate::loops::autonomous::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Row, document};
 
 pub const VERSION: u64 = 2;
@@ -230,5 +232,6 @@ document!(Autonomous, Row {
     title: "Autonomous loop",
     about: "a feature on its way through the phases",
     version: VERSION,
+    status: Some(StatusPart { place: 60, read: panel::section }),
     ..Row::SHARED
 }, parse: |_, bytes| Self::parse(bytes));

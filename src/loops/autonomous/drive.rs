@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::core::time::Time;
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::autonomous::rules::phase::Phase;
-use crate::loops::autonomous::rules::{Driven, words};
+use crate::loops::autonomous::rules::{AutonomousLoop, words};
 use crate::loops::autonomous::watched::Watched;
 use crate::loops::drive::Turn;
 use crate::loops::governor::Decision;
@@ -39,7 +39,7 @@ pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
     let found = running(turn.state)?;
     let known = seen(turn.state).cloned();
     let present = artifacts(found, turn);
-    Some(Box::new(Driven::new(found.clone(), known, present, turn.context.now)))
+    Some(Box::new(AutonomousLoop::new(found.clone(), known, present, turn.context.now)))
 }
 
 /// The documents that the loop's receipts name and that exist. A session in a linked worktree has
@@ -51,8 +51,13 @@ fn artifacts(found: &Autonomous, turn: &Turn) -> BTreeSet<String> {
 }
 
 /// The loop as it really is, for a command: what we saw last holds, whatever the file says.
-pub fn load(state: &State, found: &Autonomous, artifacts: BTreeSet<String>, now: Time) -> Driven {
-    let mut driven = Driven::new(found.clone(), seen(state).cloned(), artifacts, now);
+pub fn load(
+    state: &State,
+    found: &Autonomous,
+    artifacts: BTreeSet<String>,
+    now: Time,
+) -> AutonomousLoop {
+    let mut driven = AutonomousLoop::new(found.clone(), seen(state).cloned(), artifacts, now);
     driven.settle();
     driven
 }
@@ -101,7 +106,7 @@ pub fn approve_by_prompt(
     turn: &Turn,
     prompt: &str,
     adopted: Option<LoopKind>,
-) -> Option<Driven> {
+) -> Option<AutonomousLoop> {
     let found = running(turn.state)?;
     let is_own = owner(turn) == Some(Some(live.session_id.as_str()));
     if !(is_own || adopted == Some(LoopKind::Autonomous)) || !approves(prompt) {

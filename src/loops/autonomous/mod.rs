@@ -1,5 +1,6 @@
 pub mod commands;
 pub mod document;
 pub mod drive;
+pub mod panel;
 pub mod rules;
 pub mod watched;

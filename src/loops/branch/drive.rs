@@ -5,7 +5,7 @@ use crate::branch::checkout;
 use crate::branch::document::BranchState;
 use crate::core::id::BranchKey;
 use crate::git::refs;
-use crate::loops::branch::rules::Driven;
+use crate::loops::branch::rules::DrivenBranch;
 use crate::loops::drive::Turn;
 use crate::loops::governor::Decision;
 use crate::loops::ownership::resolve;
@@ -16,7 +16,7 @@ use crate::state::State;
 use crate::state::plan::Plan;
 
 fn running<'a>(turn: &Turn<'a>) -> Option<(&'a BranchKey, &'a BranchState)> {
-    let own = record::own(turn.event, turn.state);
+    let own = record::own_record(turn.event, turn.state);
     let (key, _) = checkout::of_loop(own, turn.state, turn.context)?;
     let state = turn.state.read::<BranchState>(key).writable()?;
     state.running().map(|_| (key, state))
@@ -38,8 +38,8 @@ pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
 }
 
 /// The loop of a branch's state, with the owner that it may have lost.
-pub fn load(key: &BranchKey, branch: &BranchState, state: &State) -> Option<Driven> {
-    let mut driven = Driven {
+pub fn load(key: &BranchKey, branch: &BranchState, state: &State) -> Option<DrivenBranch> {
+    let mut driven = DrivenBranch {
         the_loop: branch.the_loop.clone()?,
         branch: branch.branch.clone(),
         key: key.clone(),

@@ -16,7 +16,7 @@ const LONGEST_PROMPT: usize = 2500;
 
 /// The loop of a branch, taken out of the branch's state.
 #[derive(Clone)]
-pub struct Driven {
+pub struct DrivenBranch {
     pub the_loop: BranchLoop,
     /// The branch that it belongs to.
     pub branch: String,
@@ -25,7 +25,7 @@ pub struct Driven {
     pub elsewhere: Option<String>,
 }
 
-impl Loop for Driven {
+impl Loop for DrivenBranch {
     fn kind(&self) -> LoopKind {
         LoopKind::Branch
     }

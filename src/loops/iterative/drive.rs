@@ -5,10 +5,10 @@ use crate::core::id::TaskSlug;
 use crate::core::time::Time;
 use crate::loops::drive::Turn;
 use crate::loops::governor::Decision;
-use crate::loops::iterative::document::book::{Book, BookProblem};
+use crate::loops::iterative::document::task_documents::{TaskDocuments, TaskProblem};
 use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::folder::newest_tasks;
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::ownership::resolve;
 use crate::loops::{Loop, LoopKind};
 use crate::session::lineage::parent_session;
@@ -23,15 +23,15 @@ const SYSTEM: &str = "iterative";
 
 /// The task that a session drives, or the open one that concerns it most; of several, the one that
 /// was worked on last.
-pub fn task<'s>(event: &Event, state: &'s State, context: &Context) -> Option<&'s Book> {
+pub fn task<'s>(event: &Event, state: &'s State, context: &Context) -> Option<&'s TaskDocuments> {
     state.derive(|| find_task(event, state, context)).as_ref()
 }
 
-fn find_task(event: &Event, state: &State, context: &Context) -> Option<Book> {
+fn find_task(event: &Event, state: &State, context: &Context) -> Option<TaskDocuments> {
     if !context.settings.is_on(SYSTEM) {
         return None;
     }
-    let driven = record::own(event, state).and_then(|live| live.loop_task.as_deref());
+    let driven = record::own_record(event, state).and_then(|live| live.loop_task.as_deref());
     if let Some(slug) = driven.and_then(TaskSlug::known) {
         return open_book(&slug, state, context.now);
     }
@@ -56,7 +56,7 @@ fn list_tasks(state: &State) -> Vec<TaskSlug> {
 }
 
 /// The documents of a task. `None`: there is none that can be used; who should know is told.
-pub fn open_book(slug: &TaskSlug, state: &State, now: Time) -> Option<Book> {
+pub fn open_book(slug: &TaskSlug, state: &State, now: Time) -> Option<TaskDocuments> {
     try_open_book(slug, state, now).unwrap_or_else(|problem| {
         state.freeze(&state.read::<Task>(slug), Frozen::Unusable(problem.to_string()));
         None
@@ -68,17 +68,17 @@ pub fn try_open_book(
     slug: &TaskSlug,
     state: &State,
     now: Time,
-) -> Result<Option<Book>, BookProblem> {
+) -> Result<Option<TaskDocuments>, TaskProblem> {
     let Some(task) = state.get_by::<Task>(slug).cloned() else { return Ok(None) };
     let text = |part| state.read::<TaskText>(&(slug.clone(), part));
     let progress = text(Part::Progress);
     let plan = text(task.plan_part());
     let plan = plan.value.map(|plan| plan.0.clone());
     match progress.value {
-        None if progress.is_frozen() => Err(BookProblem::Log("is no text".to_owned())),
+        None if progress.is_frozen() => Err(TaskProblem::Log("is no text".to_owned())),
         progress => {
             let progress = progress.map(|text| text.0.as_str());
-            Book::open(slug.clone(), task, progress, plan, now).map(Some)
+            TaskDocuments::open(slug.clone(), task, progress, plan, now).map(Some)
         }
     }
 }
@@ -92,7 +92,7 @@ pub fn is_frozen(slug: &TaskSlug, state: &State) -> bool {
 /// Of several tasks, the one that concerns a session: its own, the one that it goes on with, one
 /// that nobody drives. The smaller the nearer.
 fn rank(owner: Option<&str>, event: &Event, state: &State, context: &Context) -> u8 {
-    let known = record::own(event, state).and_then(|live| live.lineage.as_ref());
+    let known = record::own_record(event, state).and_then(|live| live.lineage.as_ref());
     let parent = known.map(|lineage| lineage.parent.clone());
     let parent = parent.or_else(|| parent_session(event, state, context));
     match owner {
@@ -103,19 +103,22 @@ fn rank(owner: Option<&str>, event: &Event, state: &State, context: &Context) ->
     }
 }
 
-fn running<'a>(turn: &Turn<'a>) -> Option<&'a Book> {
-    let book = task(turn.event, turn.state, turn.context).filter(|book| book.state.is_open())?;
-    (!is_frozen(&book.slug, turn.state)).then_some(book)
+fn running<'a>(turn: &Turn<'a>) -> Option<&'a TaskDocuments> {
+    let documents =
+        task(turn.event, turn.state, turn.context).filter(|documents| documents.state.is_open())?;
+    (!is_frozen(&documents.slug, turn.state)).then_some(documents)
 }
 
 pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
-    let book = running(turn)?;
-    let written = book.state.session_id.as_ref();
-    Some(resolve(LoopKind::Iterative, book.slug.as_str(), written, turn.state))
+    let documents = running(turn)?;
+    let written = documents.state.session_id.as_ref();
+    Some(resolve(LoopKind::Iterative, documents.slug.as_str(), written, turn.state))
 }
 
 pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
-    running(turn).map(|book| Box::new(Driven::new(book.clone(), turn.state)) as Box<dyn Loop>)
+    running(turn).map(|documents| {
+        Box::new(IterativeLoop::new(documents.clone(), turn.state)) as Box<dyn Loop>
+    })
 }
 
 pub fn lost(plan: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {
@@ -134,11 +137,12 @@ pub fn lost(plan: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {
 
 /// A task that its log has ended, by a command that was killed before it could say so in the state.
 fn settle_ended(plan: &mut Plan, turn: &Turn) {
-    let book = task(turn.event, turn.state, turn.context);
-    if let Some(mut book) = book.filter(|book| !is_frozen(&book.slug, turn.state)).cloned()
-        && book.settle_conflicts()
+    let documents = task(turn.event, turn.state, turn.context);
+    if let Some(mut documents) =
+        documents.filter(|documents| !is_frozen(&documents.slug, turn.state)).cloned()
+        && documents.settle_conflicts()
     {
-        book.write(plan, turn.state);
+        documents.write(plan, turn.state);
     }
 }
 

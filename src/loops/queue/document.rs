@@ -8,7 +8,9 @@ use crate::core::ending::Ending;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
+use crate::loops::queue::panel;
 use crate::session::metrics::Work;
+use crate::state::panel::StatusPart;
 use crate::state::{Bytes, Doc, Document, Format, Row, document};
 
 pub const VERSION: u64 = 1;
@@ -148,7 +150,7 @@ pub struct Past {
     pub extra: Extra,
 }
 
-/// The same failing gates and open items, and for how many iterations.
+/// Failing gates and open items that stayed as they are, and for how many iterations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -317,6 +319,7 @@ document!(
         schema: "work-queue",
         title: "Work queue",
         about: "prioritised work items",
+        status: Some(StatusPart { place: 50, read: panel::section }),
         ..Row::SHARED
     }
 );

@@ -215,7 +215,7 @@ pub fn title(queue: &Queue) -> String {
     format!("loop \"{task}\", iteration {} of {most}", queue.iteration)
 }
 
-/// The same work through several iterations in which tools ran?
+/// Whether the work stayed as it is through several iterations in which tools ran.
 fn is_stalled(queue: &mut Queue, passed: bool, failing: &[String]) -> bool {
     let open: Vec<String> = queue.open().iter().map(|item| item.id.clone()).collect();
     let signature = format!("gates {} items {}", failing.join(","), open.join(","));

@@ -76,7 +76,7 @@ impl Dir {
         self.make_as(name, PRIVATE_DIR)
     }
 
-    /// The same with the mode that the user's umask leaves.
+    /// A directory in this one, made if need be, with the mode that the user's umask leaves.
     pub fn make_usual(&self, name: &str) -> Result<Self> {
         self.make_as(name, Mode::from_raw_mode(0o777))
     }
@@ -154,7 +154,7 @@ impl Dir {
         self.create_as(name, bytes, sync, PRIVATE_FILE)
     }
 
-    /// The same with the mode that the user's umask leaves.
+    /// A new file with the mode that the user's umask leaves; an error if there is one already.
     pub fn create_usual(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.create_as(name, bytes, true, Mode::from_raw_mode(0o666))
     }

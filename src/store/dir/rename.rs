@@ -8,6 +8,21 @@ use crate::core::error::{Error, Result};
 use crate::store::dir::Dir;
 
 impl Dir {
+    /// Writes a new file under a temporary name and has it put in its place, so that the place has
+    /// all of it or nothing. If it cannot be put there, the temporary file goes.
+    pub fn write_and<T>(
+        &self,
+        temporary: &str,
+        bytes: &[u8],
+        sync: bool,
+        put: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.create(temporary, bytes, sync)?;
+        put().inspect_err(|_| {
+            let _ = self.remove(temporary);
+        })
+    }
+
     pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
         retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name))
             .map_err(|error| Error::io("replace", &to.path_of(name), error))

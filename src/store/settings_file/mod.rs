@@ -167,8 +167,8 @@ impl SettingsFile {
     fn write_record(&self) -> Result<()> {
         const NEW: &str = ".wiring.new";
         self.backups.remove(NEW)?;
-        self.backups.create(NEW, &to_bytes(&self.record), true)?;
-        self.backups.rename(NEW, &self.backups, RECORD)
+        let put = || self.backups.rename(NEW, &self.backups, RECORD);
+        self.backups.write_and(NEW, &to_bytes(&self.record), true, put)
     }
 
     /// The client does not know our lock. So the files change places, and what comes out is looked

@@ -1,4 +1,4 @@
-//! `hookkeeper validate`: every book against its schema, and out of the way with what does not fit.
+//! `hookkeeper validate`: every document against its schema, and out of the way with what does not fit.
 
 pub mod schema;
 

@@ -19,7 +19,7 @@ pub struct Arguments {
 pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
     if options.json {
         let rows: Vec<Value> = documents::all().iter().map(|known| as_json(known.row)).collect();
-        return crate::console::project::said_json(&rows);
+        return crate::console::project::print_json(&rows);
     }
     let Some(name) = &options.name else { return Ok(Outcome::printed(list())) };
     match schema::named(name) {

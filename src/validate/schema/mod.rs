@@ -11,19 +11,24 @@ pub mod node;
 
 use std::borrow::Cow;
 
-use crate::state::Row;
+use crate::state::{Declared, Row};
 use crate::validate::documents;
 
-/// The schemas, by the first document that has each.
+/// The schemas, by the row of the first document that has each.
 pub fn all() -> Vec<&'static Row> {
-    let mut rows: Vec<&'static Row> = Vec::new();
+    declared().iter().map(|declared| declared.row).collect()
+}
+
+/// The first document of each schema.
+pub fn declared() -> Vec<Declared> {
+    let mut first: Vec<Declared> = Vec::new();
     for declared in documents::all() {
         let schema = declared.row.schema;
-        if !schema.is_empty() && rows.iter().all(|row| row.schema != schema) {
-            rows.push(declared.row);
+        if !schema.is_empty() && first.iter().all(|known| known.row.schema != schema) {
+            first.push(declared);
         }
     }
-    rows
+    first
 }
 
 pub fn named(name: &str) -> Option<&'static Row> {

@@ -6,13 +6,13 @@ pub mod status;
 
 use anyhow::bail;
 
-use crate::console::project::{Project, said_json, said_with};
+use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
 use crate::loops::LoopKind;
 use crate::loops::autonomous::document::Autonomous;
-use crate::loops::autonomous::rules::{Driven, words};
+use crate::loops::autonomous::rules::{AutonomousLoop, words};
 use crate::loops::commands::{LoopCommand, Who, ensure_open, existing};
 use crate::process::files;
 use crate::state::State;
@@ -81,7 +81,7 @@ enum What {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     match options.what {
-        What::Status if options.json => said_json(&status::json_state(project)?),
+        What::Status if options.json => print_json(&status::json_state(project)?),
         _ if options.json => said_with(step(project, options)?, status::json_state(project)?),
         _ => step(project, options),
     }
@@ -148,7 +148,7 @@ fn approve(command: &LoopCommand) -> anyhow::Result<Outcome> {
 /// Changes the loop that there is.
 fn change(
     command: &LoopCommand,
-    work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
+    work: impl FnOnce(&mut AutonomousLoop, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
     command.change(
         |_, state| load(command, state),
@@ -157,7 +157,7 @@ fn change(
 }
 
 /// The loop as it really is.
-fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Driven>> {
+fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<AutonomousLoop>> {
     let Some(found) = usable(state)? else { return Ok(None) };
     let places = [Some(command.project.root()?), command.project.process.cwd()];
     let places: Vec<_> = places.into_iter().flatten().collect();

@@ -13,7 +13,7 @@ use crate::loops::autonomous::document::{
     Artifacts, Autonomous, BUDGET_USD, MAX_FIX_CYCLES, MAX_ITERATIONS, MAX_PHASE_ITERATIONS,
     PROMISE,
 };
-use crate::loops::autonomous::rules::Driven;
+use crate::loops::autonomous::rules::AutonomousLoop;
 use crate::loops::autonomous::rules::phase::Phase;
 use crate::loops::commands::{Before, LoopCommand};
 use crate::loops::{Loop, LoopKind};
@@ -25,7 +25,7 @@ pub struct Arguments {
     /// What is to be built
     #[arg(value_name = "FEATURE", required_unless_present = "named")]
     feature: Option<String>,
-    /// The same, as an option
+    /// What is to be built, as an option
     #[arg(long = "feature", value_name = "FEATURE", conflicts_with = "feature")]
     named: Option<String>,
     /// Begin with the plan
@@ -96,7 +96,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         if open.is_some() {
             store.keep_beside(&Autonomous::doc(&()).below_claude())?;
         }
-        let driven = Driven::started(started);
+        let driven = AutonomousLoop::started(started);
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
         Ok(command.started(&driven))
     })?;

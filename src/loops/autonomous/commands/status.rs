@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::client::transcript;
 use crate::console::checkout;
 use crate::console::project::Project;
-use crate::console::table::{self, row};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::clip;
 use crate::git::command::Git;
 use crate::loops::autonomous::commands::read;
 use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::{Phase, Proof};
 use crate::loops::autonomous::rules::receipts::{self, Present};
-use crate::loops::autonomous::rules::{Driven, words};
+use crate::loops::autonomous::rules::{AutonomousLoop, words};
 use crate::loops::autonomous::watched::Watched;
 use crate::loops::commands::headline;
 use crate::process::files;
@@ -51,7 +51,7 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     };
     let standings = standings(project, &state)?;
     let spent = spent(project, &state)?;
-    let mut out = vec![headline(&Driven::started(state.clone()))];
+    let mut out = vec![headline(&AutonomousLoop::started(state.clone()))];
     if state.is_running() && state.awaiting_approval {
         out.push(words::wants_approval(&state).to_owned());
     }

@@ -6,7 +6,7 @@ use crate::core::time::{self, Time};
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::autonomous::rules::phase::Phase;
 use crate::loops::autonomous::rules::receipts::{self, EXCUSED};
-use crate::loops::autonomous::rules::{Driven, set_artifact};
+use crate::loops::autonomous::rules::{AutonomousLoop, set_artifact};
 use crate::loops::autonomous::watched::Watched;
 
 /// What the file says against what we saw last.
@@ -18,7 +18,7 @@ pub enum Moved {
     Wrongly(Phase, String),
 }
 
-impl Driven {
+impl AutonomousLoop {
     pub fn moved(&self) -> Moved {
         let Some(before) = Phase::named(&self.watched.phase) else { return Moved::No };
         if self.state.phase == self.watched.phase {
@@ -127,7 +127,7 @@ pub fn watch(state: &Autonomous) -> Watched {
     }
 }
 
-/// The same, after another look at the same loop.
+/// What is remembered of a loop after another look at it.
 pub fn watch_again(before: &Watched, state: &Autonomous) -> Watched {
     // A phase that nobody knows is no phase that was left.
     if Phase::named(&state.phase).is_none() {

@@ -21,7 +21,7 @@ use receipts::{EXCUSED, Present, missing};
 
 /// The loop as the governor drives it. A model may write its file, so what we saw last is kept
 /// elsewhere (`watched`), and holds.
-pub struct Driven {
+pub struct AutonomousLoop {
     pub state: Autonomous,
     pub watched: Watched,
     pub present: Present,
@@ -32,7 +32,7 @@ pub struct Driven {
     pub memory_first: bool,
 }
 
-impl Driven {
+impl AutonomousLoop {
     /// A loop that has just begun.
     pub fn started(state: Autonomous) -> Self {
         let watched = watch(&state);
@@ -116,7 +116,7 @@ impl Driven {
     }
 }
 
-impl Loop for Driven {
+impl Loop for AutonomousLoop {
     fn kind(&self) -> LoopKind {
         LoopKind::Autonomous
     }
@@ -248,7 +248,7 @@ impl Loop for Driven {
     }
 }
 
-impl Driven {
+impl AutonomousLoop {
     fn unknown_phase(&self) -> String {
         format!(
             "the {} is in a phase that is not known, so it does not go on by itself. The phases: {}.",

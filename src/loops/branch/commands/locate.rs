@@ -8,7 +8,7 @@ use crate::branch::folder::find_key;
 use crate::console::project::read_document;
 use crate::core::id::BranchKey;
 use crate::git::refs;
-use crate::loops::branch::rules::Driven;
+use crate::loops::branch::rules::DrivenBranch;
 use crate::loops::commands::{Before, LoopCommand, forget_loop};
 use crate::loops::{Loop as _, LoopKind};
 use crate::session::live::Live;
@@ -26,13 +26,13 @@ pub struct BranchLoops<'a> {
 pub struct Located {
     pub branch: String,
     pub key: BranchKey,
-    pub driven: Option<Driven>,
+    pub driven: Option<DrivenBranch>,
 }
 
 impl Located {
-    pub fn start(&mut self, the_loop: BranchLoop) -> &mut Driven {
+    pub fn start(&mut self, the_loop: BranchLoop) -> &mut DrivenBranch {
         let (branch, key) = (self.branch.clone(), self.key.clone());
-        self.driven.insert(Driven { the_loop, branch, key, elsewhere: None })
+        self.driven.insert(DrivenBranch { the_loop, branch, key, elsewhere: None })
     }
 }
 
@@ -107,7 +107,7 @@ impl BranchLoops<'_> {
     /// The branch that is meant: the one that is named or checked out, unless none was named and the
     /// loop is [`BranchLoops::elsewhere`].
     fn locate(&self, mut branch: String, mut key: BranchKey, state: &State) -> Located {
-        if let Some(other) = self.elsewhere(&key, state) {
+        if let Some(other) = self.branch_of_driven_loop(&key, state) {
             branch = other.as_str().to_owned();
             key = other;
         }
@@ -120,7 +120,7 @@ impl BranchLoops<'_> {
     /// The folder that is meant where no branch was named: that of the loop that the session drives,
     /// wherever the checkout is by now. Where the branch that is checked out has no loop and a single
     /// session drives one, it is that.
-    fn elsewhere(&self, key: &BranchKey, state: &State) -> Option<BranchKey> {
+    fn branch_of_driven_loop(&self, key: &BranchKey, state: &State) -> Option<BranchKey> {
         if self.named.is_some() {
             return None;
         }

@@ -4,17 +4,17 @@ use anyhow::bail;
 use serde_json::json;
 
 use crate::branch::document::BranchLoop;
-use crate::console::project::{said_json, said_with};
+use crate::console::project::{print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::loops::branch::commands::locate::{BranchLoops, Located};
-use crate::loops::branch::rules::{Driven, MAX_ITERATIONS, PROMISE};
+use crate::loops::branch::rules::{DrivenBranch, MAX_ITERATIONS, PROMISE};
 use crate::loops::commands::{LoopCommand, absence, existing, headline};
 use crate::loops::{Loop, LoopKind};
 use crate::state::State;
 
 #[derive(clap::Subcommand)]
-pub enum Step {
+pub enum LoopStep {
     /// Start it
     #[command(
         after_help = "Example:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'"
@@ -52,7 +52,7 @@ pub enum Step {
 
 pub fn run(
     command: &LoopCommand,
-    what: &Step,
+    what: &LoopStep,
     named: Option<&str>,
     as_json: bool,
 ) -> anyhow::Result<Outcome> {
@@ -63,31 +63,31 @@ pub fn run(
     let Located { branch, driven, .. } = located;
     let json_state = json!({"branch": branch, "loop": driven.map(|driven| driven.the_loop)});
     match what {
-        Step::Status => said_json(&json_state),
+        LoopStep::Status => print_json(&json_state),
         _ => said_with(Outcome::printed(said), json_state),
     }
 }
 
 fn step(
     command: &LoopCommand,
-    what: &Step,
+    what: &LoopStep,
     named: Option<&str>,
 ) -> anyhow::Result<(String, Located)> {
     let loops = BranchLoops { command, named };
-    let change = |work: &dyn Fn(&mut Driven, &State) -> anyhow::Result<String>| {
+    let change = |work: &dyn Fn(&mut DrivenBranch, &State) -> anyhow::Result<String>| {
         loops.change(|located, state| {
             let name = format!("loop of branch {}", located.branch);
             work(existing(&mut located.driven, LoopKind::Branch, &name)?, state)
         })
     };
     match what {
-        Step::Start { prompt, max, max_minutes, promise } => {
+        LoopStep::Start { prompt, max, max_minutes, promise } => {
             start(command, named, prompt, promise, (*max, *max_minutes))
         }
-        Step::Status => loops.look(status),
-        Step::Adopt => change(&|driven, state| command.adopt(driven, state)),
-        Step::Resume { max } => change(&|driven, state| command.resume(driven, *max, state)),
-        Step::Cancel => match loops.forget()? {
+        LoopStep::Status => loops.look(status),
+        LoopStep::Adopt => change(&|driven, state| command.adopt(driven, state)),
+        LoopStep::Resume { max } => change(&|driven, state| command.resume(driven, *max, state)),
+        LoopStep::Cancel => match loops.forget()? {
             Some(forgotten) => Ok(forgotten),
             None => change(&|driven, state| command.cancel(driven, state)),
         },

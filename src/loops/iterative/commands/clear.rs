@@ -8,7 +8,7 @@ use crate::loops::commands::{Before, forget_loop};
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::document::progress::{Entry, NONE};
 use crate::loops::iterative::drive::{is_frozen, open_book};
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::{Loop as _, LoopKind};
 use crate::state::State;
 use crate::state::plan::Plan;
@@ -20,14 +20,14 @@ pub fn archive(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outc
     put_away(at, &slug, force, |store, task, state| {
         if let Some(mut task) = task {
             let before = Before::new(&task);
-            task.book.state.add_commits(commits.unwrap_or_default());
+            task.documents.state.add_commits(commits.unwrap_or_default());
             let mut entry = Entry::of_task("Archived");
             entry.phase = Some("complete".into());
             entry.session = Some(NONE.to_owned());
             if task.is_running() {
                 entry.verdict = Some("cancelled: archived while it was open".into());
             }
-            rule(task.book.record(entry))?;
+            rule(task.documents.record(entry))?;
             at.command.write(&task, Some(&before), store, state)?;
         }
         Ok(format!("Archived: {}", store.archive_task(&slug)?))
@@ -52,12 +52,12 @@ fn put_away(
     at: &TaskCommand,
     slug: &TaskSlug,
     force: bool,
-    work: impl FnOnce(&Store, Option<Driven>, &State) -> anyhow::Result<String>,
+    work: impl FnOnce(&Store, Option<IterativeLoop>, &State) -> anyhow::Result<String>,
 ) -> anyhow::Result<Outcome> {
     at.command.project.change(|store, state| {
-        let book = open_book(slug, state, at.command.now);
-        let book = book.filter(|_| !is_frozen(slug, state));
-        let task = book.map(|book| Driven::new(book, state));
+        let documents = open_book(slug, state, at.command.now);
+        let documents = documents.filter(|_| !is_frozen(slug, state));
+        let task = documents.map(|documents| IterativeLoop::new(documents, state));
         match &task {
             _ if force => {}
             Some(task) if task.is_running() => bail!(

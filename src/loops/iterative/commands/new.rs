@@ -9,14 +9,14 @@ use crate::core::time;
 use crate::git::refs;
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::commands::unit::{self, one_line};
-use crate::loops::iterative::document::book::Book;
 use crate::loops::iterative::document::brief::{self, Brief};
 use crate::loops::iterative::document::progress::{self, CREATED, Entry, Log};
+use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{
     DEVELOPMENT, KNOWLEDGE, Part, Task, TaskText, context, guardrails,
 };
 use crate::loops::iterative::folder::archived_guardrails;
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::iterative::rules::advance::go_on;
 use crate::loops::{Loop as _, LoopKind};
 use crate::state::plan::Plan;
@@ -100,20 +100,20 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         text(Part::Context, &context::render(&task, &brief));
         text(Part::Guardrails, &format!("{}{lessons}", guardrails::HEAD));
         text(Part::Progress, progress::HEAD);
-        let mut book = Book::with(slug.clone(), task, Log::default(), None, now);
-        rule(book.record(created(&book.state, at.command.session.as_deref(), base)))?;
-        rule(go_on(&mut book))?;
+        let mut documents = TaskDocuments::with(slug.clone(), task, Log::default(), None, now);
+        rule(documents.record(created(&documents.state, at.command.session.as_deref(), base)))?;
+        rule(go_on(&mut documents))?;
         store.commit(&plan.changes, around)?;
         if knowledge {
             store.make_task_folder(&slug, "sources")?;
             store.make_task_folder(&slug, "outputs")?;
         }
-        let task = Driven::new(book, around);
-        let units = plural(task.book.state.units().iter().count(), "unit");
+        let task = IterativeLoop::new(documents, around);
+        let units = plural(task.documents.state.units().iter().count(), "unit");
         let (owner, next) = (at.command.driver(), task.reason());
         let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{next}");
         at.command.write(&task, None, store, around)?;
-        at.answer(said, &slug, Some(&task.book))
+        at.answer(said, &slug, Some(&task.documents))
     })
 }
 

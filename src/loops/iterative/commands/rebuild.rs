@@ -5,13 +5,13 @@ use anyhow::bail;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
-use crate::loops::iterative::document::book::{Book, rebuilt};
 use crate::loops::iterative::document::differences::differences;
 use crate::loops::iterative::document::progress::{HEAD, Log};
 use crate::loops::iterative::document::rebuild::{Sources, rebuild as make};
+use crate::loops::iterative::document::task_documents::{TaskDocuments, rebuilt};
 use crate::loops::iterative::document::unit::is_id;
 use crate::loops::iterative::document::{Part, Task, TaskText, brief, planned};
-use crate::loops::iterative::rules::{Driven, title};
+use crate::loops::iterative::rules::{IterativeLoop, title};
 use crate::state::State;
 use crate::state::plan::Plan;
 use crate::store::Store;
@@ -69,15 +69,15 @@ pub fn rebuild(at: &TaskCommand, slug: &str, new_log: bool) -> anyhow::Result<Ou
         aside.extend(if garbled { store.set_document_aside(plan_read.doc())? } else { None });
         // What was put aside is not there any more.
         let around = &State::new(store);
-        let mut book = Book::with(slug.clone(), made, log, plan, at.command.now);
-        rule(book.record(rebuilt(&found)))?;
+        let mut documents = TaskDocuments::with(slug.clone(), made, log, plan, at.command.now);
+        rule(documents.record(rebuilt(&found)))?;
         let mut said = format!("Task {slug}: state.json was made anew.\n");
         said.extend(found.iter().map(|found| format!("- {found}\n")));
         said.extend(aside.iter().map(|aside| format!("The file as it was is now {aside}.\n")));
-        said.push_str(&title(&book));
-        let task = Driven::new(book, around);
+        said.push_str(&title(&documents));
+        let task = IterativeLoop::new(documents, around);
         at.command.write(&task, None, store, around)?;
-        at.answer(said, &slug, Some(&task.book))
+        at.answer(said, &slug, Some(&task.documents))
     })
 }
 
@@ -154,11 +154,11 @@ fn begin_log(
     store.commit(&begun.changes, around)?;
     let plan = text_of(state.plan_part());
     let plan = plan.value.map(|text| text.0.clone());
-    let mut book = Book::without_log(slug.clone(), &state, plan, at.command.now);
-    rule(book.record(rebuilt(&["progress.md was lost".to_owned()])))?;
+    let mut documents = TaskDocuments::without_log(slug.clone(), &state, plan, at.command.now);
+    rule(documents.record(rebuilt(&["progress.md was lost".to_owned()])))?;
     let mut said = format!("Task {slug}: a new progress.md was begun.");
     said.extend(aside.map(|aside| format!(" The file as it was is now {aside}.")));
-    let task = Driven::new(book, around);
+    let task = IterativeLoop::new(documents, around);
     at.command.write(&task, None, store, around)?;
-    at.answer(said, slug, Some(&task.book))
+    at.answer(said, slug, Some(&task.documents))
 }

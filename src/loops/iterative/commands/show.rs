@@ -3,17 +3,17 @@
 use anyhow::bail;
 use serde_json::json;
 
-use crate::console::project::said_json;
-use crate::console::table::{self, row};
+use crate::console::project::print_json;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::loops::iterative::commands::task_command::TaskCommand;
-use crate::loops::iterative::document::book::Book;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::plan::status_line;
 use crate::loops::iterative::document::progress::Log;
+use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{Task, TaskText, Unit};
 use crate::loops::iterative::drive::try_open_book;
 use crate::loops::iterative::folder::TASKS;
@@ -33,7 +33,7 @@ pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
     let archived = at.command.project.view()?.map(|view| view.names(&archived)).unwrap_or_default();
     if at.json {
         let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
-        return said_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
+        return print_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
     }
     let mut rows = vec![row!["TASK", "PHASE", "DONE", "AT WORK", "DRIVEN BY", "WHAT"]];
     rows.extend(tasks.iter().map(|(slug, task)| {
@@ -67,20 +67,20 @@ pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
 
 pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> {
     let slug = at.slug(named)?;
-    let (book, trouble) = read(at, &slug)?;
+    let (documents, trouble) = read(at, &slug)?;
     if at.json {
-        let task = &book.state;
+        let task = &documents.state;
         let next = task.current().or_else(|| task.workable());
-        return said_json(&json!({
+        return print_json(&json!({
             "slug": slug.as_str(), "open": task.is_open(), "task": task, "next": next,
-            "conflicts": book.conflicts, "trouble": trouble,
+            "conflicts": documents.conflicts, "trouble": trouble,
         }));
     }
-    Ok(Outcome::printed(page(&book, trouble.as_deref(), at.command.now)))
+    Ok(Outcome::printed(page(&documents, trouble.as_deref(), at.command.now)))
 }
 
 /// A task without the lock, and what is wrong with its log.
-fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(Book, Option<String>)> {
+fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Option<String>)> {
     let now = at.command.now;
     let missing = || {
         anyhow::anyhow!(
@@ -101,20 +101,21 @@ fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(Book, Option<Strin
         });
     };
     match try_open_book(slug, &around, now) {
-        Ok(Some(book)) => Ok((book, None)),
+        Ok(Some(documents)) => Ok((documents, None)),
         Ok(None) => Err(missing()),
         Err(why) if state.is_known() => {
             let part = state.plan_part();
             let plan = around.get_by::<TaskText>(&(slug.clone(), part)).map(|text| text.0.clone());
-            let book = Book::with(slug.clone(), state.clone(), Log::default(), plan, now);
-            Ok((book, Some(why.to_string())))
+            let documents =
+                TaskDocuments::with(slug.clone(), state.clone(), Log::default(), plan, now);
+            Ok((documents, Some(why.to_string())))
         }
         Err(why) => bail!(".claude/iterative/{slug}/state.json: {why}"),
     }
 }
 
-fn page(book: &Book, trouble: Option<&str>, now: time::Time) -> String {
-    let (slug, task) = (&book.slug, &book.state);
+fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> String {
+    let (slug, task) = (&documents.slug, &documents.state);
     let domain = task.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
     let mut out = format!("{slug}: {} ({}{domain})\n", clip(&task.task, 100), task.mode);
     let end = match (&task.ending.verdict, &task.ending.verdict_reason) {
@@ -144,8 +145,8 @@ fn page(book: &Book, trouble: Option<&str>, now: time::Time) -> String {
     }
     let (done, all) = task.done();
     out.push_str(&format!("\n{done} of {all} done ({})\n", status_line(task)));
-    out.push_str(&next(book));
-    if let Some(last) = book.log.entries.iter().rev().find(|entry| entry.did.is_some()) {
+    out.push_str(&next(documents));
+    if let Some(last) = documents.log.entries.iter().rev().find(|entry| entry.did.is_some()) {
         let did = clip(last.did.as_deref().unwrap_or_default(), 160);
         out.push_str(&format!(
             "Last entry: {} - {} - {}: {did}\n",
@@ -156,7 +157,7 @@ fn page(book: &Book, trouble: Option<&str>, now: time::Time) -> String {
         let newest = task.commits.last().map(|commit| clip(commit, 100)).unwrap_or_default();
         out.push_str(&format!("{}, the newest {newest}\n", plural(task.commits.len(), "commit")));
     }
-    for conflict in &book.conflicts {
+    for conflict in &documents.conflicts {
         out.push_str(&format!(
             "Conflict: {conflict}. `hookkeeper iterative rebuild {slug}` settles it.\n"
         ));
@@ -193,12 +194,14 @@ fn unit_row(id: &str, unit: &Unit, task: &Task) -> Vec<String> {
     ]
 }
 
-fn next(book: &Book) -> String {
-    let task = &book.state;
+fn next(documents: &TaskDocuments) -> String {
+    let task = &documents.state;
     if !task.is_open() {
         return match task.ending.verdict.as_deref() {
-            Some("complete") => format!("Next: `hookkeeper iterative archive {}`\n", book.slug),
-            Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", book.slug),
+            Some("complete") => {
+                format!("Next: `hookkeeper iterative archive {}`\n", documents.slug)
+            }
+            Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", documents.slug),
             None => String::new(),
         };
     }
@@ -214,13 +217,15 @@ fn next(book: &Book) -> String {
                 _ => "start".to_owned(),
             };
             let left =
-                book.log.remaining(id).map(|left| format!("; remaining: {}", clip(left, 160)));
+                documents.log.remaining(id).map(|left| format!("; remaining: {}", clip(left, 160)));
             format!("Next: {id}, {what}{}\n", left.unwrap_or_default())
         }
         None if task.units().is_empty() => {
-            let (slug, first) = (&book.slug, task.first_unit());
+            let (slug, first) = (&documents.slug, task.first_unit());
             format!("Next: `hookkeeper iterative unit {slug} '{first}: title | criteria'`\n")
         }
-        None => format!("Next: {}\n", prompt::question(book).trim_start_matches("HookKeeper: ")),
+        None => {
+            format!("Next: {}\n", prompt::question(documents).trim_start_matches("HookKeeper: "))
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::document::progress::Entry;
 use crate::loops::iterative::document::{PHASES, Part};
 use crate::loops::iterative::rules::advance::{self, go_on};
-use crate::loops::iterative::rules::signal::Said;
+use crate::loops::iterative::rules::signal::UnitSignal;
 
 const MOST: u64 = 1000;
 
@@ -36,7 +36,7 @@ pub struct Log {
 pub fn next(at: &TaskCommand, slug: Option<&str>) -> anyhow::Result<Outcome> {
     at.change(slug, |task, state| {
         at.command.ensure_own(task, state)?;
-        rule(go_on(&mut task.book))?;
+        rule(go_on(&mut task.documents))?;
         Ok(task.reason())
     })
 }
@@ -53,14 +53,14 @@ pub fn log(at: &TaskCommand, log: &Log) -> anyhow::Result<Outcome> {
             signal: log.signal.as_ref().and_then(text),
             ..Entry::default()
         };
-        rule(advance::note(&mut task.book, &log.unit, entry))?;
-        Ok(format!("Noted in {}.", task.book.file(Part::Progress)))
+        rule(advance::note(&mut task.documents, &log.unit, entry))?;
+        Ok(format!("Noted in {}.", task.documents.file(Part::Progress)))
     })
 }
 
 pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcome> {
     let text = text.trim().trim_start_matches("<signal>").trim_end_matches("</signal>");
-    let Some(said) = Said::parse(text) else {
+    let Some(said) = UnitSignal::parse(text) else {
         bail!(
             "`{}` is no signal; signals are T1_DONE, T1_VERIFIED, T1_GAPS and BLOCKED: why",
             clip(text, 80)
@@ -68,15 +68,15 @@ pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcom
     };
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
-        if task.book.state.phase != "execute" {
-            bail!("the task {slug} is in its phase {}; signals count in execute", task.book.state.phase);
+        if task.documents.state.phase != "execute" {
+            bail!("the task {slug} is in its phase {}; signals count in execute", task.documents.state.phase);
         }
         let is_driver = at.command.session.is_some() && at.command.session.as_deref() == task.owner();
         if is_driver && task.signalled {
             bail!("one signal in a turn: the last one was taken; end the turn, and go on with what comes then");
         }
-        rule(advance::signal(&mut task.book, &said, task.changed))?;
-        rule(go_on(&mut task.book))?;
+        rule(advance::signal(&mut task.documents, &said, task.changed))?;
+        rule(go_on(&mut task.documents))?;
         task.signals = at.command.session.is_some();
         Ok(task.reason())
     })
@@ -92,8 +92,8 @@ pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome
             }
             "execute" => {
                 at.command.ensure_running(task, state)?;
-                if task.book.state.units().is_empty() {
-                    let first = task.book.state.first_unit();
+                if task.documents.state.units().is_empty() {
+                    let first = task.documents.state.first_unit();
                     bail!("the task {slug} has no units; `hookkeeper iterative unit {slug} '{first}: title | criteria'` adds one");
                 }
             }
@@ -101,8 +101,8 @@ pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome
         }
         let mut entry = Entry::of_task("Phase");
         entry.phase = Some(name.to_owned());
-        rule(task.book.record(entry))?;
-        rule(go_on(&mut task.book))?;
+        rule(task.documents.record(entry))?;
+        rule(go_on(&mut task.documents))?;
         Ok(task.reason())
     })
 }
@@ -119,8 +119,8 @@ pub fn skip(
     };
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
-        rule(advance::skip(&mut task.book, id, why))?;
-        rule(go_on(&mut task.book))?;
+        rule(advance::skip(&mut task.documents, id, why))?;
+        rule(go_on(&mut task.documents))?;
         Ok(task.reason())
     })
 }
@@ -128,8 +128,8 @@ pub fn skip(
 pub fn unblock(at: &TaskCommand, slug: &str, id: &str) -> anyhow::Result<Outcome> {
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
-        rule(advance::unblock(&mut task.book, id))?;
-        rule(go_on(&mut task.book))?;
+        rule(advance::unblock(&mut task.documents, id))?;
+        rule(go_on(&mut task.documents))?;
         Ok(task.reason())
     })
 }
@@ -141,8 +141,8 @@ pub fn set(at: &TaskCommand, slug: &str, id: &str, value: &str) -> anyhow::Resul
         most.with_context(|| format!("`{}`: say max=N, from 1 to {MOST}", clip(value, 40)))?;
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
-        rule(advance::limit(&mut task.book, id, most))?;
-        rule(go_on(&mut task.book))?;
+        rule(advance::limit(&mut task.documents, id, most))?;
+        rule(go_on(&mut task.documents))?;
         Ok(format!("{id}: {most} iterations at most.\n{}", task.reason()))
     })
 }
@@ -153,7 +153,8 @@ pub fn resume(at: &TaskCommand, slug: Option<&str>) -> anyhow::Result<Outcome> {
     })?;
     at.change(Some(named.as_str()), |task, state| {
         let said = at.command.resume(task, None, state)?;
-        let current = task.book.state.current().and_then(|id| task.book.log.remaining(id));
+        let current =
+            task.documents.state.current().and_then(|id| task.documents.log.remaining(id));
         let left = current.map(|left| format!("\nRemaining, by the log: {left}"));
         Ok(said + &left.unwrap_or_default())
     })

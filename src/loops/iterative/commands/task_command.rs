@@ -3,16 +3,16 @@
 use anyhow::{Error, bail};
 use serde_json::json;
 
-use crate::console::project::said_json;
+use crate::console::project::print_json;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::loops::commands::{Before, LoopCommand};
 use crate::loops::iterative::commands::commits;
-use crate::loops::iterative::document::book::Book;
 use crate::loops::iterative::document::progress::Log;
+use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::drive::try_open_book;
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::state::{Document, State};
 use crate::store::Store;
 
@@ -45,9 +45,9 @@ impl TaskCommand<'_> {
     pub fn change(
         &self,
         named: Option<&str>,
-        work: impl FnOnce(&mut Driven, &State) -> anyhow::Result<String>,
+        work: impl FnOnce(&mut IterativeLoop, &State) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
-        let work = |task: &mut Driven, _: &Store, state: &State| work(task, state);
+        let work = |task: &mut IterativeLoop, _: &Store, state: &State| work(task, state);
         self.change_or(&self.slug(named)?, work, |_, why| Err(why))
     }
 
@@ -55,30 +55,30 @@ impl TaskCommand<'_> {
     pub fn change_or(
         &self,
         slug: &TaskSlug,
-        work: impl FnOnce(&mut Driven, &Store, &State) -> anyhow::Result<String>,
+        work: impl FnOnce(&mut IterativeLoop, &Store, &State) -> anyhow::Result<String>,
         otherwise: impl FnOnce(&Store, Error) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
         let commits = self.commits(slug)?;
         self.command.project.change(|store, state| {
-            let mut book = match self.open(state, slug) {
-                Ok(book) => book,
+            let mut documents = match self.open(state, slug) {
+                Ok(documents) => documents,
                 Err(why) => return self.answer(otherwise(store, why)?, slug, None),
             };
-            book.state.add_commits(commits.unwrap_or_default());
-            let mut task = Driven::new(book.clone(), state);
+            documents.state.add_commits(commits.unwrap_or_default());
+            let mut task = IterativeLoop::new(documents.clone(), state);
             let before = Before::new(&task);
             let mut said = match work(&mut task, store, state) {
                 Ok(said) => said,
                 Err(why) => {
                     // What was refused changes nothing, but the state may have been left behind.
-                    task.book = book;
-                    if task.book.settle_conflicts() {
+                    task.documents = documents;
+                    if task.documents.settle_conflicts() {
                         self.command.write(&task, Some(&before), store, state)?;
                     }
                     return Err(why);
                 }
             };
-            let plan = task.book.state.plan_part().doc(slug);
+            let plan = task.documents.state.plan_part().doc(slug);
             if state.frozen(&plan).is_some() {
                 said.push_str(&format!(
                     "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {slug}` makes it anew.",
@@ -86,13 +86,13 @@ impl TaskCommand<'_> {
                 ));
             }
             self.command.write(&task, Some(&before), store, state)?;
-            if !task.book.conflicts.is_empty() {
+            if !task.documents.conflicts.is_empty() {
                 said = format!(
                     "state.json and progress.md did not agree; the log holds: {}.\n{said}",
-                    task.book.conflicts.join("; ")
+                    task.documents.conflicts.join("; ")
                 );
             }
-            self.answer(said, slug, Some(&task.book))
+            self.answer(said, slug, Some(&task.documents))
         })
     }
 
@@ -101,29 +101,29 @@ impl TaskCommand<'_> {
         &self,
         said: String,
         slug: &TaskSlug,
-        book: Option<&Book>,
+        documents: Option<&TaskDocuments>,
     ) -> anyhow::Result<Outcome> {
-        match (self.json, book) {
+        match (self.json, documents) {
             (false, _) => Ok(Outcome::printed(said)),
-            (true, None) => said_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
-            (true, Some(book)) => {
-                let task = &book.state;
-                said_json(&json!({
+            (true, None) => print_json(&json!({"slug": slug.as_str(), "said": said.trim_end()})),
+            (true, Some(documents)) => {
+                let task = &documents.state;
+                print_json(&json!({
                     "slug": slug.as_str(), "said": said.trim_end(), "open": task.is_open(),
                     "next": task.current().or_else(|| task.workable()), "task": task,
-                    "conflicts": book.conflicts,
+                    "conflicts": documents.conflicts,
                 }))
             }
         }
     }
 
-    /// A task's book, or why it cannot be used.
-    fn open(&self, state: &State, slug: &TaskSlug) -> anyhow::Result<Book> {
+    /// A task's documents, or why it cannot be used.
+    fn open(&self, state: &State, slug: &TaskSlug) -> anyhow::Result<TaskDocuments> {
         let opened = try_open_book(slug, state, self.command.now);
         let path = Task::doc(slug).path();
         let frozen = || state.frozen(&Task::doc(slug));
         let (why, is_log) = match (opened, frozen()) {
-            (Ok(Some(book)), None) => return Ok(book),
+            (Ok(Some(documents)), None) => return Ok(documents),
             (Err(problem), _) => (format!("{path} is not used: {problem}."), problem.is_log()),
             (_, Some(frozen)) => (format!("{path} {frozen}."), false),
             (Ok(None), None) => (format!(".claude/iterative/{slug} has no state.json."), false),

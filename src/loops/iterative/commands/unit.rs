@@ -7,12 +7,12 @@ use crate::core::redaction::Redactor;
 use crate::core::text::{clip, plural};
 use crate::loops::Loop as _;
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
-use crate::loops::iterative::document::book::Book;
 use crate::loops::iterative::document::needs::{in_order, wrong};
 use crate::loops::iterative::document::progress::Entry;
+use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::unit::{ID_RULE, is_id};
 use crate::loops::iterative::document::{Part, Task, TaskText, Unit, context};
-use crate::loops::iterative::rules::Driven;
+use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::iterative::rules::advance::go_on;
 use crate::state::State;
 use crate::state::plan::Plan;
@@ -25,21 +25,21 @@ const MOST: u64 = 1000;
 pub fn add(at: &TaskCommand, slug: &str, units: &[String]) -> anyhow::Result<Outcome> {
     let redact = at.command.project.redactor()?;
     let named = at.slug(Some(slug))?;
-    let work = |task: &mut Driven, store: &Store, state: &State| {
+    let work = |task: &mut IterativeLoop, store: &Store, state: &State| {
         at.command.ensure_running(task, state)?;
-        let book = &mut task.book;
-        let mut changed = book.state.clone();
+        let documents = &mut task.documents;
+        let mut changed = documents.state.clone();
         put(&mut changed, units, &redact)?;
-        renew_context(book, &changed, store, state)?;
-        book.state = changed;
+        renew_context(documents, &changed, store, state)?;
+        documents.state = changed;
         let added: Vec<&str> =
-            book.state.units().ids().into_iter().rev().take(units.len()).collect();
+            documents.state.units().ids().into_iter().rev().take(units.len()).collect();
         let mut entry = Entry::of_task("Units");
         entry.did =
             Some(format!("Added {}.", added.into_iter().rev().collect::<Vec<_>>().join(", ")));
-        rule(book.record(entry))?;
-        rule(go_on(book))?;
-        let count = book.state.units().iter().count();
+        rule(documents.record(entry))?;
+        rule(go_on(documents))?;
+        let count = documents.state.units().iter().count();
         Ok(format!("The task {slug} has {} now.\n{}", plural(count, "unit"), task.reason()))
     };
     at.change_or(&named, work, |_, why| Err(why))
@@ -47,10 +47,15 @@ pub fn add(at: &TaskCommand, slug: &str, units: &[String]) -> anyhow::Result<Out
 
 /// What a task began with may have been nothing: its context names the units that came since, unless
 /// somebody wrote there.
-fn renew_context(book: &Book, task: &Task, store: &Store, state: &State) -> anyhow::Result<()> {
-    let read = state.read::<TaskText>(&(book.slug.clone(), Part::Context));
+fn renew_context(
+    documents: &TaskDocuments,
+    task: &Task,
+    store: &Store,
+    state: &State,
+) -> anyhow::Result<()> {
+    let read = state.read::<TaskText>(&(documents.slug.clone(), Part::Context));
     let text = read.value;
-    if let Some(new) = text.and_then(|text| context::renew(&text.0, &book.state, task)) {
+    if let Some(new) = text.and_then(|text| context::renew(&text.0, &documents.state, task)) {
         let mut plan = Plan::default();
         plan.put(&read, &TaskText(new));
         store.commit(&plan.changes, state)?;

@@ -22,7 +22,7 @@ pub fn render(task: &Task, brief: &Brief) -> String {
     format!("{head}{about}")
 }
 
-/// The same text for a task that has other units now; `None` if somebody wrote below its head.
+/// The text of `context.md` for a task that has other units now; `None` if somebody wrote below its head.
 pub fn renew(text: &str, old: &Task, new: &Task) -> Option<String> {
     let head = text.get(..text.find(FILES)?)?;
     (text == format!("{head}{}", about(head, old))).then(|| format!("{head}{}", about(head, new)))

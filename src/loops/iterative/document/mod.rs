@@ -2,7 +2,6 @@
 //! and verified. `progress.md` is primary for what happened, `state.json` is what follows from it;
 //! what a unit is about comes from the plan (`tasks.md`, `plan.md`).
 
-pub mod book;
 pub mod brief;
 pub mod by_hand;
 pub mod context;
@@ -16,6 +15,7 @@ pub mod planned;
 pub mod progress;
 pub mod rebuild;
 pub mod step;
+pub mod task_documents;
 pub mod unit;
 pub mod units;
 
@@ -26,6 +26,8 @@ use crate::core::id::TaskSlug;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
+use crate::loops::iterative::panel;
+use crate::state::panel::StatusPart;
 use crate::state::{Doc, Format, Row, Trouble, document, text_document};
 use lifecycle::Status;
 pub use unit::Unit;
@@ -212,6 +214,7 @@ document!(Task by TaskSlug, Row {
     title: "Iterative task",
     about: "a task in units, and where it stands",
     trouble: Trouble::LeftOut,
+    status: Some(StatusPart { place: 80, read: panel::section }),
     ..Row::SHARED
 }, |row, slug| Doc::new(row, slug.as_str()));
 

@@ -41,7 +41,7 @@ pub fn update(text: &str, task: &Task) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut section = "";
     let mut known: Vec<&str> = Vec::new();
-    let mut at: Option<Place> = None;
+    let mut at: Option<UnitLines> = None;
     // What was written in another form stays, with the section that it lacks below it.
     let has_section = text.lines().any(|line| line.trim() == heading);
     let added = if has_section || task.units().is_empty() { vec![] } else { vec!["", heading] };
@@ -59,7 +59,7 @@ pub fn update(text: &str, task: &Task) -> String {
             if let Some((id, rest, unit)) = found {
                 known.push(id);
                 out.push(format!("- {} **{id}**{rest}", checkbox(unit)));
-                at = Some(Place { unit, has_limit: false, end: out.len() });
+                at = Some(UnitLines { unit, has_limit: false, end: out.len() });
                 continue;
             }
         }
@@ -89,7 +89,7 @@ pub fn update(text: &str, task: &Task) -> String {
 }
 
 /// A unit in the file, and where its lines end.
-struct Place<'a> {
+struct UnitLines<'a> {
     unit: &'a Unit,
     has_limit: bool,
     end: usize,
@@ -100,7 +100,7 @@ fn limit(unit: &Unit) -> String {
 }
 
 /// A limit that cannot be guessed has to be there when the unit's lines are over.
-fn leave(out: &mut Vec<String>, place: Option<Place>) {
+fn leave(out: &mut Vec<String>, place: Option<UnitLines>) {
     let lacking = place.filter(|at| !at.has_limit && at.unit.max_iterations != MAX_ITERATIONS);
     if let Some(place) = lacking {
         out.insert(place.end, limit(place.unit));

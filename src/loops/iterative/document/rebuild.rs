@@ -184,7 +184,7 @@ fn apply_to_task(state: &mut Task, entry: &Entry) {
     }
 }
 
-/// The same task before anything was done.
+/// A task as it was before anything was done.
 pub fn untouched(task: &Task) -> Task {
     let mut state = task.clone();
     state.updated.clone_from(&task.created);

@@ -152,7 +152,7 @@ impl Unit {
         self.reason = reason;
     }
 
-    /// The same unit before anything was done.
+    /// The unit as it was before anything was done.
     pub fn untouched(&self) -> Self {
         Self {
             max_iterations: self.max_iterations,

@@ -4,10 +4,10 @@
 use crate::core::text::{clip, plural};
 use crate::loops::Verdict;
 use crate::loops::iterative::document::Unit;
-use crate::loops::iterative::document::book::Book;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, Step};
-use crate::loops::iterative::rules::signal::{Said, Signal};
+use crate::loops::iterative::document::task_documents::TaskDocuments;
+use crate::loops::iterative::rules::signal::{Signal, UnitSignal};
 
 /// Verifications that may find gaps before a person has to look.
 pub const VERIFICATIONS: u64 = 3;
@@ -15,14 +15,18 @@ pub const VERIFICATIONS: u64 = 3;
 /// Takes a signal. An error names the rule that forbids it.
 ///
 /// `changed`: a file was changed since the unit was last said to be done.
-pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String> {
-    let current = book.state.current().map(str::to_owned);
+pub fn signal(
+    documents: &mut TaskDocuments,
+    said: &UnitSignal,
+    changed: bool,
+) -> Result<(), String> {
+    let current = documents.state.current().map(str::to_owned);
     let named = said.unit.clone().or_else(|| current.clone());
     let Some(id) = named else {
         return Err("no unit is at work".into());
     };
-    let Some(unit) = book.state.unit(&id) else {
-        let known = book.state.units().ids().join(", ");
+    let Some(unit) = documents.state.unit(&id) else {
+        let known = documents.state.units().ids().join(", ");
         return Err(format!("there is no unit `{id}`; there are {known}"));
     };
     let text = said.signal.text(&id);
@@ -37,7 +41,7 @@ pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String>
         }
         (Some(Status::Confirming), Signal::Done) if changed => {
             did("Files were changed since it was said to be done.");
-            return another(book, entry, Status::InProgress);
+            return another(documents, entry, Status::InProgress);
         }
         (Some(Status::Confirming), Signal::Done) => {
             did("Said to be done again, and nothing was changed in between.");
@@ -57,7 +61,7 @@ pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String>
         }
         (Some(Status::Verifying), Signal::Gaps) => {
             did("The verification found gaps.");
-            return another(book, entry, Status::InProgress);
+            return another(documents, entry, Status::InProgress);
         }
         (Some(status), Signal::Blocked(why)) if status.is_at_work() => {
             did("It cannot go on.");
@@ -76,23 +80,23 @@ pub fn signal(book: &mut Book, said: &Said, changed: bool) -> Result<(), String>
         _ => return refused("only the unit at work can be signalled"),
     };
     entry.step = Some(Step::new(from, to, None));
-    book.record(entry)
+    documents.record(entry)
 }
 
 /// A turn without a signal that counts.
-pub fn no_signal(book: &mut Book) -> Result<(), String> {
-    let Some((id, is)) = at_work(book) else { return Ok(()) };
-    let n = book.state.current_iteration;
+pub fn no_signal(documents: &mut TaskDocuments) -> Result<(), String> {
+    let Some((id, is)) = at_work(documents) else { return Ok(()) };
+    let n = documents.state.current_iteration;
     let mut entry = Entry::of_unit(&id, n);
     entry.did = Some("The turn ended without a signal that counts.".into());
     // A confirmation that is not confirmed is work again.
-    another(book, entry, if is == Status::Confirming { Status::InProgress } else { is })
+    another(documents, entry, if is == Status::Confirming { Status::InProgress } else { is })
 }
 
 /// The next iteration of the unit, or its end if there is none left.
-fn another(book: &mut Book, mut entry: Entry, to: Status) -> Result<(), String> {
-    let Some((_, from)) = at_work(book) else { return Ok(()) };
-    let (used, most) = book
+fn another(documents: &mut TaskDocuments, mut entry: Entry, to: Status) -> Result<(), String> {
+    let Some((_, from)) = at_work(documents) else { return Ok(()) };
+    let (used, most) = documents
         .state
         .unit(&entry.subject)
         .map_or((0, 0), |unit| (unit.iterations_used, unit.max_iterations));
@@ -102,41 +106,44 @@ fn another(book: &mut Book, mut entry: Entry, to: Status) -> Result<(), String> 
         entry.blockers = Some(used_up(used, most));
         Step::new(from, Status::Timeout, None)
     });
-    book.record(entry)
+    documents.record(entry)
 }
 
 fn used_up(used: u64, most: u64) -> String {
     format!("{used} of {most} iterations used")
 }
 
-fn at_work(book: &Book) -> Option<(String, Status)> {
-    let id = book.state.current()?;
-    Some((id.to_owned(), book.state.unit(id)?.status()?))
+fn at_work(documents: &TaskDocuments) -> Option<(String, Status)> {
+    let id = documents.state.current()?;
+    Some((id.to_owned(), documents.state.unit(id)?.status()?))
 }
 
 /// Starts the next unit if none is at work, and ends the task when all are closed.
-pub fn go_on(book: &mut Book) -> Result<(), String> {
-    if book.state.phase != "execute" || !book.state.is_open() || book.state.current().is_some() {
+pub fn go_on(documents: &mut TaskDocuments) -> Result<(), String> {
+    if documents.state.phase != "execute"
+        || !documents.state.is_open()
+        || documents.state.current().is_some()
+    {
         return Ok(());
     }
-    while let Some(id) = book.state.workable().map(str::to_owned) {
-        start(book, &id)?;
+    while let Some(id) = documents.state.workable().map(str::to_owned) {
+        start(documents, &id)?;
         // One that has no iteration left makes room for the next.
-        if book.state.current().is_some() {
+        if documents.state.current().is_some() {
             return Ok(());
         }
     }
-    if book.state.all_closed() {
+    if documents.state.all_closed() {
         let mut entry = Entry::of_task("Ended");
         entry.phase = Some("deliver".into());
-        entry.verdict = Some(format!("{}: {}", Verdict::Complete.name(), all_done(book)));
-        return book.record(entry);
+        entry.verdict = Some(format!("{}: {}", Verdict::Complete.name(), all_done(documents)));
+        return documents.record(entry);
     }
     Ok(())
 }
 
-fn all_done(book: &Book) -> String {
-    let (done, all) = book.state.done();
+fn all_done(documents: &TaskDocuments) -> String {
+    let (done, all) = documents.state.done();
     let units = plural(all, "unit");
     match all - done {
         0 if all == 1 => "its unit is done".into(),
@@ -145,26 +152,26 @@ fn all_done(book: &Book) -> String {
     }
 }
 
-fn start(book: &mut Book, id: &str) -> Result<(), String> {
-    let unit = known(book, id)?;
+fn start(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
+    let unit = find_unit(documents, id)?;
     let (used, most) = (unit.iterations_used, unit.max_iterations);
     if used >= most {
         let mut entry = Entry::of_unit(id, used);
         entry.did = Some("No iteration was left to begin again.".into());
         entry.blockers = Some(used_up(used, most));
         entry.step = step(&unit, Status::Timeout, false);
-        return book.record(entry);
+        return documents.record(entry);
     }
     let n = used + 1;
     let mut entry = Entry::of_unit(id, n);
     entry.did = Some(if used == 0 { "Started." } else { "Taken up again." }.into());
     entry.step = Some(Step::new(Status::Pending, Status::InProgress, Some(n)));
-    book.record(entry)
+    documents.record(entry)
 }
 
 /// Somebody does without a unit.
-pub fn skip(book: &mut Book, id: &str, why: Option<String>) -> Result<(), String> {
-    let unit = known(book, id)?;
+pub fn skip(documents: &mut TaskDocuments, id: &str, why: Option<String>) -> Result<(), String> {
+    let unit = find_unit(documents, id)?;
     if unit.is_closed() {
         return Err(format!("{id} is {} already", if unit.skipped { "skipped" } else { "done" }));
     }
@@ -172,12 +179,12 @@ pub fn skip(book: &mut Book, id: &str, why: Option<String>) -> Result<(), String
     entry.did = Some("Skipped by a command.".into());
     entry.blockers = Some(why.map_or("Skipped".into(), |why| format!("Skipped: {why}")));
     entry.step = step(&unit, Status::Blocked, true);
-    book.record(entry)
+    documents.record(entry)
 }
 
 /// Takes up a unit that has stopped.
-pub fn unblock(book: &mut Book, id: &str) -> Result<(), String> {
-    let unit = known(book, id)?;
+pub fn unblock(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
+    let unit = find_unit(documents, id)?;
     let (used, most) = (unit.iterations_used, unit.max_iterations);
     let why = unit.reason.as_deref().unwrap_or_default();
     match unit.status() {
@@ -187,7 +194,7 @@ pub fn unblock(book: &mut Book, id: &str) -> Result<(), String> {
         Some(Status::Blocked | Status::Timeout) if used >= most => {
             return Err(format!(
                 "{id} has used {used} of {most} iterations; `hookkeeper iterative set {} {id} max={}` gives it more",
-                book.slug,
+                documents.slug,
                 most + 5
             ));
         }
@@ -197,33 +204,33 @@ pub fn unblock(book: &mut Book, id: &str) -> Result<(), String> {
     let mut entry = Entry::of_unit(id, used);
     entry.did = Some("Unblocked by a command.".into());
     entry.step = step(&unit, Status::Pending, false);
-    book.record(entry)
+    documents.record(entry)
 }
 
 /// Another limit for a unit. One that was out of iterations can go on.
-pub fn limit(book: &mut Book, id: &str, most: u64) -> Result<(), String> {
-    let unit = known(book, id)?;
+pub fn limit(documents: &mut TaskDocuments, id: &str, most: u64) -> Result<(), String> {
+    let unit = find_unit(documents, id)?;
     let (used, out) = (unit.iterations_used, unit.is(Status::Timeout));
     // One that has to begin again needs an iteration for that.
     let room = used + u64::from(used > 0 && !unit.is_at_work() && !unit.is(Status::Done));
     if most < room {
         return Err(format!("{id} has used {used} iterations already; give it more"));
     }
-    if let Some(unit) = book.state.units_mut().get_mut(id) {
+    if let Some(unit) = documents.state.units_mut().get_mut(id) {
         unit.max_iterations = most;
     }
     let mut entry = Entry::of_unit(id, used);
     entry.did = Some(format!("Max iterations: {most} (was {}).", unit.max_iterations));
     entry.step = step(&unit, Status::Pending, false).filter(|_| out);
-    book.record(entry)
+    documents.record(entry)
 }
 
-fn known(book: &Book, id: &str) -> Result<Unit, String> {
-    let unit = book.state.unit(id).cloned();
-    unit.ok_or_else(|| match book.state.units().is_empty() {
-        true => format!("the task {} has no units yet", book.slug),
+fn find_unit(documents: &TaskDocuments, id: &str) -> Result<Unit, String> {
+    let unit = documents.state.unit(id).cloned();
+    unit.ok_or_else(|| match documents.state.units().is_empty() {
+        true => format!("the task {} has no units yet", documents.slug),
         false => {
-            let ids = book.state.units().ids().join(", ");
+            let ids = documents.state.units().ids().join(", ");
             format!("there is no unit `{}`; there are {ids}", clip(id, 80))
         }
     })
@@ -234,19 +241,19 @@ fn step(unit: &Unit, to: Status, skipped: bool) -> Option<Step> {
 }
 
 /// Says what was done in an iteration. It moves nothing.
-pub fn note(book: &mut Book, id: &str, said: Entry) -> Result<(), String> {
-    let used = known(book, id)?.iterations_used;
+pub fn note(documents: &mut TaskDocuments, id: &str, said: Entry) -> Result<(), String> {
+    let used = find_unit(documents, id)?.iterations_used;
     let head = Entry::of_unit(id, used);
-    book.record(Entry { subject: head.subject, what: head.what, step: None, ..said })
+    documents.record(Entry { subject: head.subject, what: head.what, step: None, ..said })
 }
 
 /// The task passes to a session that has not seen what its unit's confirmation changed: it is work
 /// again, in the same iteration.
-pub fn confirm_anew(book: &mut Book) -> Result<(), String> {
-    let Some((id, Status::Confirming)) = at_work(book) else { return Ok(()) };
-    let mut entry = Entry::of_unit(&id, book.state.current_iteration);
+pub fn confirm_anew(documents: &mut TaskDocuments) -> Result<(), String> {
+    let Some((id, Status::Confirming)) = at_work(documents) else { return Ok(()) };
+    let mut entry = Entry::of_unit(&id, documents.state.current_iteration);
     entry.did =
         Some("Nobody has seen whether files were changed since it was said to be done.".into());
     entry.step = Some(Step::new(Status::Confirming, Status::InProgress, None));
-    book.record(entry)
+    documents.record(entry)
 }

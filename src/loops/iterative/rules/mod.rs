@@ -9,18 +9,18 @@ use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::governor::Stop;
 use crate::loops::iterative::document::PHASES;
-use crate::loops::iterative::document::book::Book;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, NONE, Step};
+use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::{Ending, Loop, LoopKind, Say, Verdict};
 use crate::session::live::Live;
 use crate::state::State;
 use crate::state::plan::Plan;
-use signal::{Said, Signal};
+use signal::{Signal, UnitSignal};
 
 /// A task as the governor drives it.
-pub struct Driven {
-    pub book: Book,
+pub struct IterativeLoop {
+    pub documents: TaskDocuments,
     /// A file was changed since the unit was last said to be done.
     pub changed: bool,
     /// A command has moved the unit in this turn already.
@@ -31,28 +31,29 @@ pub struct Driven {
     is_bound: bool,
 }
 
-impl Driven {
-    pub fn new(book: Book, state: &State) -> Self {
-        let owner = book.state.session_id.as_deref();
+impl IterativeLoop {
+    pub fn new(documents: TaskDocuments, state: &State) -> Self {
+        let owner = documents.state.session_id.as_deref();
         let driver = owner.and_then(|id| state.get_by::<Live>(id));
-        let driver = driver.filter(|live| live.loop_task.as_deref() == Some(book.slug.as_str()));
+        let driver =
+            driver.filter(|live| live.loop_task.as_deref() == Some(documents.slug.as_str()));
         Self {
             changed: driver.is_some_and(|live| live.loop_edits > 0),
             signalled: driver.is_some_and(|live| live.loop_signalled),
             signals: false,
             is_bound: driver.is_some(),
-            book,
+            documents,
         }
     }
 
     fn current_status(&self) -> Option<Status> {
-        self.book.state.unit(self.book.state.current()?)?.status()
+        self.documents.state.unit(self.documents.state.current()?)?.status()
     }
 
     /// Why nothing drives the task at the moment, if nothing does: it is talked about, or a person
     /// was asked already.
     fn rests(&self) -> Option<String> {
-        let state = &self.book.state;
+        let state = &self.documents.state;
         match state.phase.as_str() {
             "discover" | "plan" | "verify" | "deliver" => {
                 Some(format!("the task is in its phase {}", state.phase))
@@ -66,29 +67,29 @@ impl Driven {
     }
 }
 
-impl Loop for Driven {
+impl Loop for IterativeLoop {
     fn kind(&self) -> LoopKind {
         LoopKind::Iterative
     }
 
     fn folder(&self) -> &str {
-        self.book.slug.as_str()
+        self.documents.slug.as_str()
     }
 
     fn noun(&self) -> String {
-        format!("task {}", self.book.slug)
+        format!("task {}", self.documents.slug)
     }
 
     fn title(&self) -> String {
-        title(&self.book)
+        title(&self.documents)
     }
 
     fn command(&self, verb: &str) -> String {
-        format!("{} {verb} {}", self.kind().command(), self.book.slug)
+        format!("{} {verb} {}", self.kind().command(), self.documents.slug)
     }
 
     fn owner(&self) -> Option<&str> {
-        self.book.state.session_id.as_deref()
+        self.documents.state.session_id.as_deref()
     }
 
     /// What the driver before it changed, or this session before its record was closed, is forgotten.
@@ -96,72 +97,72 @@ impl Loop for Driven {
     fn bind(&mut self, session: &str) {
         let is_own = self.owner() == Some(session);
         if self.owner().is_some() && !(is_own && self.is_bound) {
-            let _ = advance::confirm_anew(&mut self.book);
+            let _ = advance::confirm_anew(&mut self.documents);
         }
         if !is_own {
             let mut entry = Entry::of_task("Adopted");
             entry.session = Some(session.to_owned());
-            let _ = self.book.record(entry);
+            let _ = self.documents.record(entry);
         }
     }
 
     fn is_running(&self) -> bool {
-        self.book.state.is_open()
+        self.documents.state.is_open()
     }
 
     fn ending(&self) -> &Ending {
-        &self.book.state.ending
+        &self.documents.state.ending
     }
 
     fn is_complete(&self) -> bool {
-        self.ending().is_complete() || self.book.state.phase == "complete"
+        self.ending().is_complete() || self.documents.state.phase == "complete"
     }
 
     fn end(&mut self, verdict: Verdict, why: &str, _: Time) {
         let mut entry = Entry::of_task("Ended");
         entry.verdict = Some(format!("{}: {why}", verdict.name()));
-        let _ = self.book.record(entry);
+        let _ = self.documents.record(entry);
     }
 
     fn reopen(&mut self, _: Option<u64>, _: Time) -> Result<(), String> {
         let mut entry = Entry::of_task("Resumed");
         entry.verdict = Some(NONE.to_owned());
-        self.book.record(entry)
+        self.documents.record(entry)
     }
 
     fn begin_next(&mut self) -> Result<(), String> {
-        advance::go_on(&mut self.book)
+        advance::go_on(&mut self.documents)
     }
 
     fn reason(&self) -> String {
-        prompt::what_is_next(&self.book)
+        prompt::what_is_next(&self.documents)
     }
 
     fn counter(&self) -> Option<(String, u64)> {
-        let Book { slug, state, .. } = &self.book;
+        let TaskDocuments { slug, state, .. } = &self.documents;
         let unit = state.current().filter(|_| self.rests().is_none())?;
         Some((format!("iterative {slug} {} {unit}", state.created), state.current_iteration))
     }
 
     fn restore_count(&mut self, iteration: u64) {
-        let (id, was) = (self.book.state.current(), self.book.state.current_iteration);
+        let (id, was) = (self.documents.state.current(), self.documents.state.current_iteration);
         let (Some(id), Some(is)) = (id.map(str::to_owned), self.current_status()) else { return };
         let mut entry = Entry::of_unit(&id, iteration);
         entry.did = Some(format!("The count of iterations had been set back to {was}."));
         entry.step = Some(Step::new(is, is, Some(iteration)));
         // It stays where it is, which no rule forbids.
-        let _ = self.book.record(entry);
+        let _ = self.documents.record(entry);
     }
 
     fn remind(&self, live: &mut Live) {
         live.loop_signalled |= self.signals;
-        if self.book.begins_to_confirm() {
+        if self.documents.begins_to_confirm() {
             live.loop_edits = 0;
         }
     }
 
     fn check(&mut self, _: &Stop) -> Option<Say> {
-        let Book { slug, state, .. } = &self.book;
+        let TaskDocuments { slug, state, .. } = &self.documents;
         if !PHASES.contains(&state.phase.as_str()) {
             return Some(Say::Wait(format!(
                 "HookKeeper: the task {slug} is in an unknown phase ({}), so it does not go on by itself. \
@@ -173,67 +174,69 @@ impl Loop for Driven {
     }
 
     fn turn(&mut self, stop: &Stop) -> Say {
-        let before = self.book.state.current().map(str::to_owned);
+        let before = self.documents.state.current().map(str::to_owned);
         match self.step(stop) {
             Ok(note) => self.say(before.as_deref(), note),
             // What is in the files does not fit together: somebody has to look.
             Err(why) => Say::Wait(format!(
                 "HookKeeper: the task {} cannot go on: {why}. `hookkeeper iterative rebuild {}` makes its state anew.",
-                self.book.slug, self.book.slug
+                self.documents.slug, self.documents.slug
             )),
         }
     }
 
     /// What the log corrects is written with the entry that says so.
     fn put(&self, plan: &mut Plan, state: &State) {
-        if self.book.is_changed() && (self.book.has_entries() || self.book.conflicts.is_empty()) {
-            self.book.write(plan, state);
+        if self.documents.is_changed()
+            && (self.documents.has_entries() || self.documents.conflicts.is_empty())
+        {
+            self.documents.write(plan, state);
         }
     }
 
     fn put_owner(&self, plan: &mut Plan, state: &State) {
-        if self.book.has_entries() {
-            self.book.write(plan, state);
+        if self.documents.has_entries() {
+            self.documents.write(plan, state);
         }
     }
 }
 
-impl Driven {
+impl IterativeLoop {
     /// One transition at most. What was said and does not count comes back.
     fn step(&mut self, stop: &Stop) -> Result<Option<String>, String> {
         let mut note = None;
-        if self.book.state.current().is_some() && !self.signalled {
-            let said = of_the_unit(&self.book, Said::all(stop.message));
-            let taken = said.map(|said| advance::signal(&mut self.book, &said, self.changed));
+        if self.documents.state.current().is_some() && !self.signalled {
+            let said = of_the_unit(&self.documents, UnitSignal::parse_all(stop.message));
+            let taken = said.map(|said| advance::signal(&mut self.documents, &said, self.changed));
             if !matches!(taken, Some(Ok(()))) {
                 note = taken.and_then(Result::err);
-                advance::no_signal(&mut self.book)?;
+                advance::no_signal(&mut self.documents)?;
             }
         }
-        advance::go_on(&mut self.book)?;
+        advance::go_on(&mut self.documents)?;
         Ok(note)
     }
 
     fn say(&self, before: Option<&str>, note: Option<String>) -> Say {
-        let state = &self.book.state;
+        let state = &self.documents.state;
         if let Some(verdict) = &state.ending.verdict {
             let why = state.ending.verdict_reason.clone().unwrap_or_default();
             debug_assert_eq!(verdict, Verdict::Complete.name());
             return Say::End(Verdict::Complete, why);
         }
-        let Some(prompt) = prompt::of_unit(&self.book) else {
-            return Say::Wait(prompt::question(&self.book));
+        let Some(prompt) = prompt::of_unit(&self.documents) else {
+            return Say::Wait(prompt::question(&self.documents));
         };
         let mut lines: Vec<String> = note.map(|note| format!("{note}.")).into_iter().collect();
         lines.extend(self.conflict());
         lines.extend(before.filter(|id| state.current() != Some(id)).and_then(|id| self.ended(id)));
         lines.push(prompt);
-        Say::Go { reason: lines.join("\n"), title: title(&self.book) }
+        Say::Go { reason: lines.join("\n"), title: title(&self.documents) }
     }
 
     fn conflict(&self) -> Option<String> {
-        self.book.conflicts.first()?;
-        let all = clip(&self.book.conflicts.join("; "), 600);
+        self.documents.conflicts.first()?;
+        let all = clip(&self.documents.conflicts.join("; "), 600);
         Some(format!(
             "state.json and progress.md did not agree ({all}); the log holds. States change by signals and \
              commands, not by editing the file."
@@ -241,7 +244,7 @@ impl Driven {
     }
 
     fn ended(&self, id: &str) -> Option<String> {
-        let unit = self.book.state.unit(id)?;
+        let unit = self.documents.state.unit(id)?;
         let why = unit.reason.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
         let is = if unit.is(Status::Timeout) { "has stopped" } else { "is" };
         let status =
@@ -250,7 +253,7 @@ impl Driven {
         if !unit.is_closed() {
             said.push_str(&format!(
                 " If that is a pattern, keep it: `hookkeeper iterative guardrail {} 'NAME' --when '…' --problem '…' --solution '…'`.",
-                self.book.slug
+                self.documents.slug
             ));
         }
         Some(said)
@@ -258,24 +261,24 @@ impl Driven {
 }
 
 /// The signal that counts: of the unit at work, and of several the one that claims least.
-fn of_the_unit(book: &Book, said: Vec<Said>) -> Option<Said> {
-    let current = book.state.current()?;
-    let verifying = book.state.unit(current).is_some_and(|unit| unit.is(Status::Verifying));
-    let rank = |said: &Said| match said.signal {
+fn of_the_unit(documents: &TaskDocuments, said: Vec<UnitSignal>) -> Option<UnitSignal> {
+    let current = documents.state.current()?;
+    let verifying = documents.state.unit(current).is_some_and(|unit| unit.is(Status::Verifying));
+    let rank = |said: &UnitSignal| match said.signal {
         Signal::Blocked(_) => 0,
         Signal::Gaps if verifying => 1,
         Signal::Verified if verifying => 2,
         Signal::Done => 3,
         _ => 4,
     };
-    let own = |said: &Said| said.unit.as_deref().is_none_or(|unit| unit == current);
+    let own = |said: &UnitSignal| said.unit.as_deref().is_none_or(|unit| unit == current);
     let foreign = said.iter().find(|said| !own(said)).cloned();
     said.into_iter().filter(own).min_by_key(rank).or(foreign)
 }
 
 /// Which task, and where it stands. For the user: the model is not told what a turn is for.
-pub fn title(book: &Book) -> String {
-    let state = &book.state;
+pub fn title(documents: &TaskDocuments) -> String {
+    let state = &documents.state;
     let (done, all) = state.done();
     let at_work = state.current().and_then(|id| Some((id, state.unit(id)?)));
     let place = match at_work {
@@ -287,5 +290,5 @@ pub fn title(book: &Book) -> String {
         None if state.is_open() => format!("phase {}, ", clip(&state.phase, 40)),
         None => String::new(),
     };
-    format!("task {} \"{}\", {place}{done} of {all} done", book.slug, clip(&state.task, 60))
+    format!("task {} \"{}\", {place}{done} of {all} done", documents.slug, clip(&state.task, 60))
 }

@@ -16,12 +16,12 @@ pub enum Signal {
 
 /// A signal, and the unit that it names; `BLOCKED` may name none.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct UnitSignal {
     pub unit: Option<String>,
     pub signal: Signal,
 }
 
-impl Said {
+impl UnitSignal {
     /// `T1_DONE`, `T1_VERIFIED`, `T1_GAPS`, `BLOCKED: why`, `T1_BLOCKED: why`
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -41,7 +41,7 @@ impl Said {
     }
 
     /// All signals of a message.
-    pub fn all(message: &str) -> Vec<Self> {
+    pub fn parse_all(message: &str) -> Vec<Self> {
         promise::tagged_texts(message, "signal")
             .iter()
             .filter_map(|text| Self::parse(text))
@@ -78,7 +78,10 @@ mod tests {
     #[test]
     fn only_tags_outside_of_code_count() {
         let names = |text: &str| {
-            Said::all(text).iter().map(|said| said.signal.text("T1")).collect::<Vec<_>>()
+            UnitSignal::parse_all(text)
+                .iter()
+                .map(|said| said.signal.text("T1"))
+                .collect::<Vec<_>>()
         };
         assert_eq!(names("done <signal>T1_DONE</signal>"), ["T1_DONE"]);
         assert_eq!(names("<signal> BLOCKED:\n no key </signal>"), ["BLOCKED: no key"]);
@@ -88,7 +91,7 @@ mod tests {
         assert!(
             names("<signal>DONE</signal> <signal>T1_FINE</signal> <signal></signal>").is_empty()
         );
-        let odd = Said::parse("A_B_GAPS").unwrap();
+        let odd = UnitSignal::parse("A_B_GAPS").unwrap();
         assert_eq!((odd.unit.as_deref(), odd.signal), (Some("A_B"), Signal::Gaps));
     }
 }

@@ -3,9 +3,9 @@
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use crate::console::project::{Project, one_of, said_json, said_with};
-use crate::console::table::{self, row};
+use crate::console::project::{Project, one_of, print_json, said_with};
 use crate::core::outcome::Outcome;
+use crate::core::table::{self, row};
 use crate::core::text::clip;
 use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
@@ -102,7 +102,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 queue.items.iter().filter(|item| *all || item.is_open()).collect();
             items.sort_by(|a, b| a.priority.cmp(&b.priority));
             if options.json {
-                return said_json(&items);
+                return print_json(&items);
             }
             let rows: Vec<_> = items
                 .iter()

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use crate::console::project::{Project, said_json, said_with};
+use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::loops::commands::{Who, existing, headline};
 use crate::loops::queue::commands::{load, read};
@@ -76,7 +76,7 @@ enum What {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let json_state = || Ok::<_, anyhow::Error>(json_state(&read(project)?));
     match options.what {
-        What::Status if options.json => said_json(&json_state()?),
+        What::Status if options.json => print_json(&json_state()?),
         _ if options.json => said_with(step(project, options)?, json_state()?),
         _ => step(project, options),
     }

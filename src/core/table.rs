@@ -85,7 +85,7 @@ fn line(row: &[Cell], columns: &[(usize, usize)], width: usize) -> Vec<(Tone, St
     for (n, (at, wide)) in columns.iter().enumerate() {
         let Some(cell) = row.get(*at) else { continue };
         let is_last = n + 1 == columns.len();
-        let mut text = fit(&cell.text, left);
+        let mut text = cut_to_width(&cell.text, left);
         let padding = if is_last { 0 } else { (wide + GAP).saturating_sub(text.width()) };
         text.extend(std::iter::repeat_n(' ', padding.min(left.saturating_sub(text.width()))));
         left = left.saturating_sub(text.width());
@@ -95,7 +95,7 @@ fn line(row: &[Cell], columns: &[(usize, usize)], width: usize) -> Vec<(Tone, St
 }
 
 /// A text in at most so many columns.
-pub fn fit(text: &str, width: usize) -> String {
+pub fn cut_to_width(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

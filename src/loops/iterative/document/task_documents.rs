@@ -1,8 +1,8 @@
 //! A task's documents together: the state as the log makes it, and what is to be written.
 //!
-//! Every change is an entry in the log first ([`Book::record`]); the state is what the entry makes of
+//! Every change is an entry in the log first ([`TaskDocuments::record`]); the state is what the entry makes of
 //! it. So the log is enough to make the state again, and a kill between the two writes is healed by
-//! whoever opens the book next.
+//! whoever opens the documents next.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::state::plan::Plan;
 use crate::state::{Document, State};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Book {
+pub struct TaskDocuments {
     pub slug: TaskSlug,
     pub state: Task,
     pub log: Log,
@@ -35,7 +35,7 @@ pub struct Book {
 
 /// Why the documents of a task cannot be used.
 #[derive(Clone, Debug, PartialEq)]
-pub enum BookProblem {
+pub enum TaskProblem {
     /// The state has a mode that there is not.
     Mode(String),
     /// The log is missing, or no text.
@@ -44,14 +44,14 @@ pub enum BookProblem {
     Entry(String),
 }
 
-impl BookProblem {
+impl TaskProblem {
     /// Whether it is the log's fault.
     pub fn is_log(&self) -> bool {
         matches!(self, Self::Log(_) | Self::Entry(_))
     }
 }
 
-impl fmt::Display for BookProblem {
+impl fmt::Display for TaskProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mode(mode) => {
@@ -63,7 +63,7 @@ impl fmt::Display for BookProblem {
     }
 }
 
-impl Book {
+impl TaskDocuments {
     /// Opens a task. An error says why it cannot be used.
     pub fn open(
         slug: TaskSlug,
@@ -71,25 +71,25 @@ impl Book {
         progress: Option<&str>,
         plan: Option<String>,
         now: Time,
-    ) -> Result<Self, BookProblem> {
+    ) -> Result<Self, TaskProblem> {
         if !state.is_known() {
-            return Err(BookProblem::Mode(clip(&state.mode, 40)));
+            return Err(TaskProblem::Mode(clip(&state.mode, 40)));
         }
         let log = match progress {
-            None => return Err(BookProblem::Log("is missing".into())),
-            Some(text) => Log::parse(text).map_err(BookProblem::Entry)?,
+            None => return Err(TaskProblem::Log("is missing".into())),
+            Some(text) => Log::parse(text).map_err(TaskProblem::Entry)?,
         };
         let known = learn(&state, plan.as_deref());
-        let mut book = Self { before: state, ..Self::with(slug, known, log, plan, now) };
-        if !book.log.is_anchored() {
-            book.state.guess_needs();
-            book.state.settle();
+        let mut documents = Self { before: state, ..Self::with(slug, known, log, plan, now) };
+        if !documents.log.is_anchored() {
+            documents.state.guess_needs();
+            documents.state.settle();
         } else {
-            let folded = fold(&book.state, &book.log);
-            book.conflicts = differences(&book.state, &folded);
-            book.state = folded;
+            let folded = fold(&documents.state, &documents.log);
+            documents.conflicts = differences(&documents.state, &folded);
+            documents.state = folded;
         }
-        Ok(book)
+        Ok(documents)
     }
 
     /// A task with a state that did not come from its file: just made, or made anew.

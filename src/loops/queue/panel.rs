@@ -1,0 +1,60 @@
+//! What `status` shows of the work queue and of its loop.
+
+use serde_json::json;
+
+use crate::core::table::{Cell, Table, Tone};
+use crate::core::text::clip;
+use crate::loops::queue::document::{Item, Queue};
+use crate::state::panel::{Panel, PanelContext, Section, severity};
+
+pub fn section(context: &PanelContext) -> Section {
+    let queue = context.state.get::<Queue>().cloned();
+    Section::new([("work_queue", json!(queue))], move |_| queue.as_ref().map(panel))
+}
+
+fn panel(queue: &Queue) -> Panel {
+    let open = queue.open();
+    let row = |item: &&Item| {
+        vec![
+            Cell::new(severity(&item.priority), &item.priority),
+            Cell::new(Tone::Id, &clip(&item.id, 12)),
+            Cell::new(Tone::Plain, &item.title),
+        ]
+    };
+    let (title, says) = match progress(queue) {
+        Some(progress) => ("Loop", format!("{progress}, {} open", open.len())),
+        None => ("Work queue", format!("{} open", open.len())),
+    };
+    let table = Table::new(&[0, 2, 1], open.iter().map(row).collect());
+    Panel { title, says, table, spare: 4, brief: 8, ..Panel::default() }
+}
+
+/// `3/50 BUILDING`, with the verdict if there is one; `None` if no loop is behind the queue.
+pub fn progress(queue: &Queue) -> Option<String> {
+    if queue.status == "none" {
+        return None;
+    }
+    let most = queue.max_iterations;
+    let most = most.map(|most| format!("/{most}")).unwrap_or_default();
+    let verdict = queue.ending.verdict.as_deref();
+    let status = clip(verdict.unwrap_or(&queue.status), 24);
+    let ended = if verdict.is_some() { "ended: " } else { "" };
+    Some(format!("{}{most} {ended}{status}", queue.iteration))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_says_how_far_it_is() {
+        let mut queue = Queue { iteration: 3, ..Queue::default() };
+        assert_eq!(progress(&queue), None);
+        queue.status = "BUILDING".into();
+        assert_eq!(progress(&queue).as_deref(), Some("3 BUILDING"));
+        queue.max_iterations = Some(50);
+        assert_eq!(progress(&queue).as_deref(), Some("3/50 BUILDING"));
+        queue.ending.verdict = Some("complete".into());
+        assert_eq!(progress(&queue).as_deref(), Some("3/50 ended: complete"));
+    }
+}

@@ -1,0 +1,131 @@
+//! Panels of `status`: what a document shows there, the same for the printed text, for the screen and
+//! for `--json`. A row names its [`StatusPart`]; nothing else has to know of it.
+
+use serde_json::Value;
+
+use crate::core::settings::Settings;
+use crate::core::table::{Table, Tone};
+use crate::core::time::{self, Time};
+use crate::state::State;
+
+/// No text is longer than this, however wide the terminal.
+const TEXT: usize = 160;
+
+/// The part of `status` that a row declares.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusPart {
+    /// Parts are shown in the order of these numbers; no two have the same.
+    pub place: u8,
+    pub read: fn(&PanelContext) -> Section,
+}
+
+/// What a part is made from: the state as it is at one moment.
+pub struct PanelContext<'s> {
+    pub state: &'s State<'s>,
+    pub settings: &'s Settings,
+}
+
+/// What was read for a part.
+pub struct Section {
+    /// In `--json`: all that is known, ids and texts whole.
+    pub json: Vec<(&'static str, Value)>,
+    /// What is shown at a time; nothing if there is nothing to say.
+    pub panel: Box<dyn Fn(Time) -> Option<Panel>>,
+}
+
+impl Section {
+    pub fn new(
+        json: impl IntoIterator<Item = (&'static str, Value)>,
+        panel: impl Fn(Time) -> Option<Panel> + 'static,
+    ) -> Self {
+        Self { json: json.into_iter().collect(), panel: Box::new(panel) }
+    }
+}
+
+pub struct Panel {
+    pub title: &'static str,
+    /// Beside the title: counts.
+    pub says: String,
+    /// The colour of what it says.
+    pub tone: Tone,
+    pub table: Table,
+    /// Which panels go first where there is little room: those with a high number.
+    pub spare: u8,
+    /// How many rows of it are printed.
+    pub brief: usize,
+    /// Where a screen has two columns.
+    pub column: Column,
+    /// How many rows want somebody now. The clock alone may change that.
+    pub due: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Sessions, agents, what hooks do, and what happened before.
+    Left,
+    Right,
+}
+
+impl Default for Panel {
+    fn default() -> Self {
+        Self {
+            title: "",
+            says: String::new(),
+            tone: Tone::Plain,
+            table: Table::default(),
+            spare: 5,
+            brief: 4,
+            column: Column::Right,
+            due: 0,
+        }
+    }
+}
+
+impl Panel {
+    /// The panel, unless it has no rows.
+    pub fn unless_empty(self) -> Option<Self> {
+        (!self.table.is_empty()).then_some(self)
+    }
+}
+
+/// The colour of a severity.
+pub fn severity(name: &str) -> Tone {
+    match name {
+        "S0" => Tone::Bad,
+        "S1" => Tone::Warn,
+        "S2" => Tone::Strong,
+        _ => Tone::Plain,
+    }
+}
+
+/// `1m 35s`; `?` for what is not a time.
+pub fn since(spelled: &str, now: Time) -> String {
+    match time::age(spelled, now) {
+        u64::MAX => "?".into(),
+        seconds => time::human(seconds),
+    }
+}
+
+/// The first eight characters of an id, or as many as tell it from the others.
+pub fn short(id: &str, all: &[&str]) -> String {
+    let begins = |most: usize| id.chars().take(most).collect::<String>();
+    let unlike = |most: &usize| {
+        let begin = begins(*most);
+        all.iter().filter(|other| other.starts_with(&begin)).count() <= 1
+    };
+    let longest = id.chars().count().min(TEXT);
+    (8..longest).find(unlike).map_or_else(|| begins(longest), begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_as_short_as_the_others_allow() {
+        assert_eq!(short("9f99b61b-a627", &["9f99b61b-a627"]), "9f99b61b");
+        assert_eq!(short("9f99b61b-a627", &["9f99b61b-a627", "9f99b61b-b"]), "9f99b61b-a");
+        assert_eq!(short("a1", &["a1", "a12"]), "a1");
+        assert_eq!(short("abcdefghi", &["abcdefghi", "abcdefghij"]), "abcdefghi");
+    }
+}
