@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::core::id::FileStem;
+use crate::core::pieces::Pieces;
 
 /// The bytes of a document as they were read. A document may keep them, and parse what it needs.
 pub type Bytes = Rc<Vec<u8>>;
@@ -192,22 +193,27 @@ pub trait Document: PartialEq + Sized + 'static {
     /// The error says what is wrong with it, as an end to "cannot be read: …".
     fn parse(doc: &Doc, bytes: &Bytes) -> Result<Self, String>;
     fn to_bytes(&self) -> Vec<u8>;
+
+    /// The same in pieces, for documents that are mostly what was read.
+    fn to_pieces(&self) -> Pieces {
+        self.to_bytes().into()
+    }
 }
 
 /// Declares a type as a JSON document: `document!(Type, Row { … })` for one that there is once,
 /// `document!(Type by Key, Row { … }, |row, key| …)` for one of many. The reader and the writer may
 /// be named where they are not serde's.
 macro_rules! document {
-    ($type:ident, $row:expr $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?) => {
+    ($type:ident, $row:expr $(, parse: $parse:expr)? $(, pieces: $pieces:expr)?) => {
         $crate::state::document!(
             $type by (), $row, |row, ()| $crate::state::Doc::new(row, "")
-            $(, parse: $parse)? $(, bytes: $bytes)?
+            $(, parse: $parse)? $(, pieces: $pieces)?
         );
     };
-    ($type:ident by $key:ty, $row:expr, $doc:expr $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?) => {
+    ($type:ident by $key:ty, $row:expr, $doc:expr $(, parse: $parse:expr)? $(, pieces: $pieces:expr)?) => {
         impl $crate::state::Document for $type {
             const ROWS: &'static [&'static $crate::state::Row] = &[&$row];
-            $(const IS_SPLICED: bool = $crate::state::document!(@spliced $bytes);)?
+            $(const IS_SPLICED: bool = $crate::state::document!(@spliced $pieces);)?
             type Key = $key;
 
             fn doc(key: &$key) -> $crate::state::Doc {
@@ -225,8 +231,13 @@ macro_rules! document {
             }
 
             fn to_bytes(&self) -> Vec<u8> {
-                $crate::state::document!(@bytes self $(, $bytes)?)
+                $crate::state::document!(@bytes self $(, $pieces)?)
             }
+
+            $(fn to_pieces(&self) -> $crate::core::pieces::Pieces {
+                let pieces: fn(&Self) -> $crate::core::pieces::Pieces = $pieces;
+                pieces(self)
+            })?
         }
     };
     (@parse $doc:ident, $bytes:ident) => {
@@ -239,12 +250,9 @@ macro_rules! document {
         ) -> Result<Self, String> = $parse;
         parse($doc, $bytes)
     }};
-    (@spliced $bytes:expr) => { true };
+    (@spliced $pieces:expr) => { true };
     (@bytes $self:ident) => { $crate::core::text::to_bytes($self) };
-    (@bytes $self:ident, $bytes:expr) => {{
-        let bytes: fn(&Self) -> Vec<u8> = $bytes;
-        bytes($self)
-    }};
+    (@bytes $self:ident, $pieces:expr) => { $self.to_pieces().to_vec() };
 }
 pub(crate) use document;
 
