@@ -15,6 +15,8 @@ from transcript import compact
 
 MAIN = "9f99b61b-a627-4cde-9856-7e07b84da7b2"
 AGENT = "general-purpose"
+# Finished agents that a branch keeps.
+BRANCH_AGENTS = 100
 LONG_AGO = b"2026-01-01T00:00:00Z"
 REPORT = "## Findings\n\n- **[S1]** No rate limit on login (src/auth/login.ts:1).\n"
 READ = {"tool_name": "Read", "tool_input": {"file_path": "/home/dev/shop/login.ts"},

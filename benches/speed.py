@@ -65,10 +65,14 @@ class Bench:
     def ephemeral(self) -> list[Row]:
         """What is not synced."""
         fresh, aged, floor = self.fresh, self.aged, self.floor()
+        nothing, begin = books.no_change(fresh), books.agent_start(fresh)
+        # The branch's agents would grow to their cap in the first rounds: the limit has to write
+        # as much as the hook.
+        for n in range(books.BRANCH_AGENTS):
+            begin.run(-1 - n)
         fresh.start_agent("trial")
         limits = self.limits("SubagentStart", fresh, 0)
         fresh.stop_agent("trial")
-        nothing, begin = books.no_change(fresh), books.agent_start(fresh)
         end, end_large = (books.agent_stop(fresh, self.small, "b"),
                           books.agent_stop(fresh, self.large, "c"))
         turn, turn_large = books.turn_end(fresh, self.small), books.turn_end(fresh, self.large)

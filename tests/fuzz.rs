@@ -49,6 +49,7 @@ use hookkeeper::inside::loops::queue::render;
 use hookkeeper::inside::loops::queue::rules as queue_loop;
 use hookkeeper::inside::session::live::Live;
 use hookkeeper::inside::session::metrics::Metrics;
+use hookkeeper::inside::state::Document;
 
 /// What the recorded files are full of, and what parsers look for.
 const WORDS: [&str; 24] = [

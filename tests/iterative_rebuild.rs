@@ -57,10 +57,10 @@ impl Files {
             match change {
                 Change::Append(_, text) => self.progress.push_str(&text),
                 Change::Put(write) if write.doc().place().1 == "state.json" => {
-                    self.state = serde_json::from_slice(write.bytes()).unwrap();
+                    self.state = serde_json::from_slice(&write.pieces().to_vec()).unwrap();
                 }
                 Change::Put(write) => {
-                    self.plan = Some(String::from_utf8(write.bytes().to_vec()).unwrap());
+                    self.plan = Some(String::from_utf8(write.pieces().to_vec()).unwrap());
                 }
                 other => panic!("{other:?}"),
             }

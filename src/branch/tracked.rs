@@ -86,14 +86,30 @@ pub struct Outline {
     pub status: Span,
 }
 
+#[derive(Clone, Copy)]
+pub enum Key {
+    Id,
+    Status,
+    Other,
+}
+
 impl Entry for Tracked {
     type Outline = Outline;
+    type Key = Key;
 
-    fn outline(outline: &mut Outline, field: &Field) {
+    fn key(_: usize, key: &[u8]) -> Key {
+        match key {
+            b"id" => Key::Id,
+            b"status" => Key::Status,
+            _ => Key::Other,
+        }
+    }
+
+    fn outline(outline: &mut Outline, field: &Field<Key>) {
         match field.key {
-            b"id" => outline.id = field.span,
-            b"status" => outline.status = field.span,
-            _ => {}
+            Key::Id => outline.id = field.span,
+            Key::Status => outline.status = field.span,
+            Key::Other => {}
         }
     }
 }

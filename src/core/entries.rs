@@ -10,21 +10,27 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::core::json::scan::{Scanner, Span, unescape};
+use crate::core::json::scan::{Frame, Scanner, Span, unescape};
+use crate::core::pieces::Pieces;
 
 /// What stands in such a list.
 pub trait Entry: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// What is known of an entry that was not parsed.
     type Outline: Clone + Debug + Default + PartialEq;
+    /// What the key of a field means. Entries have the same keys, so it is looked at once for many.
+    type Key: Copy;
+
+    /// What a key means that stands before the field of this number. It comes without its quotes,
+    /// and with its escapes.
+    fn key(number: usize, key: &[u8]) -> Self::Key;
 
     /// Notes one field of an entry while the document is scanned.
-    fn outline(outline: &mut Self::Outline, field: &Field);
+    fn outline(outline: &mut Self::Outline, field: &Field<Self::Key>);
 }
 
 /// A field of an entry, as it stands.
-pub struct Field<'a> {
-    /// Without its quotes, and with its escapes.
-    pub key: &'a [u8],
+pub struct Field<'a, K> {
+    pub key: K,
     pub value: &'a [u8],
     pub span: Span,
 }
@@ -43,6 +49,9 @@ pub struct Entries<T: Entry> {
     source: Shared,
     pub slots: Vec<Slot<T>>,
 }
+
+/// What stands between two entries.
+const BETWEEN: &str = ",\n    ";
 
 /// The bytes of a document, which whoever has read it keeps too: copying them would cost more than
 /// looking through them.
@@ -122,10 +131,11 @@ impl<T: Entry> Entries<T> {
 
     /// Whether a value in an entry that was not parsed is this string.
     pub fn is_string(&self, value: Span, text: &str) -> bool {
-        let raw = self.slice(value);
-        let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
-        inner == Some(text)
-            || (raw.contains('\\') && crate::core::json::text(raw).as_deref() == Some(text))
+        let raw = self.source.get(value.start..value.end).unwrap_or_default();
+        let inner = raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\""));
+        inner == Some(text.as_bytes())
+            || (raw.contains(&b'\\')
+                && crate::core::json::text(self.slice(value)).as_deref() == Some(text))
     }
 
     /// An entry, parsed. `None` if it cannot be.
@@ -164,32 +174,57 @@ impl<T: Entry> Entries<T> {
 
     /// Writes the list as it stands in a document; `print` gives the text of an entry that was
     /// parsed, whose first line is indented already.
-    pub fn write(&self, out: &mut String, print: impl Fn(&T) -> String) {
-        out.reserve(self.source.len() + 1000);
-        out.push('[');
-        for (n, slot) in self.slots.iter().enumerate() {
-            out.push_str(if n == 0 { "\n    " } else { ",\n    " });
-            match slot {
-                Slot::Raw(span, _) => out.push_str(self.slice(*span)),
-                Slot::Typed(entry) => out.push_str(&print(entry)),
-            }
+    pub fn write(&self, out: &mut Pieces, print: impl Fn(&T) -> String) {
+        let mut between = "[\n    ";
+        // Entries that stand side by side, as we would write them, are one range.
+        let mut range: Option<Span> = None;
+        for slot in &self.slots {
+            range = match (slot, range) {
+                (Slot::Raw(span, _), Some(range)) if self.are_neighbours(range, *span) => {
+                    Some(Span { end: span.end, ..range })
+                }
+                (_, range) => {
+                    self.keep(out, range);
+                    out.push(between);
+                    match slot {
+                        Slot::Raw(span, _) => Some(*span),
+                        Slot::Typed(entry) => {
+                            out.push(&print(entry));
+                            None
+                        }
+                    }
+                }
+            };
+            between = BETWEEN;
         }
-        out.push_str(if self.slots.is_empty() { "]" } else { "\n  ]" });
+        self.keep(out, range);
+        out.push(if self.slots.is_empty() { "[]" } else { "\n  ]" });
+    }
+
+    fn are_neighbours(&self, one: Span, next: Span) -> bool {
+        self.source.get(one.end..next.start) == Some(BETWEEN.as_bytes())
+    }
+
+    fn keep(&self, out: &mut Pieces, range: Option<Span>) {
+        if let Some(range) = range {
+            out.keep(&self.source, range);
+        }
     }
 }
 
-/// What stands before a value, and the key in it.
-struct Lead {
-    span: Span,
-    key: Span,
+/// What stands before a value, what the key in it means, and how the value was framed.
+struct Lead<'a, K> {
+    text: &'a [u8],
+    key: K,
+    frame: Frame<'a>,
 }
 
 /// `layout` has what stands before each value of the entry before this one. Entries are laid out
 /// alike, so most of that is not looked at again but only compared.
-fn scan_entry<T: Entry>(
-    scanner: &mut Scanner,
-    bytes: &[u8],
-    layout: &mut Vec<Lead>,
+fn scan_entry<'a, T: Entry>(
+    scanner: &mut Scanner<'a>,
+    bytes: &'a [u8],
+    layout: &mut Vec<Lead<'a, T::Key>>,
 ) -> Option<Slot<T>> {
     let part = |span: Span| bytes.get(span.start..span.end);
     let mut outline = T::Outline::default();
@@ -199,17 +234,16 @@ fn scan_entry<T: Entry>(
     }
     for n in 0.. {
         let from = scanner.position();
-        let key = match layout.get(n) {
-            Some(lead) if scanner.skip(part(lead.span)?) => lead.key,
-            _ => {
-                let Some(key) = scanner.next_key(n == 0)? else { break };
-                layout.truncate(n);
-                layout.push(Lead { span: Span { start: from, end: scanner.position() }, key });
-                key
-            }
-        };
-        let span = scanner.value()?;
-        T::outline(&mut outline, &Field { key: part(key)?, value: part(span)?, span });
+        if !layout.get(n).is_some_and(|lead| scanner.skip(lead.text)) {
+            let Some(key) = scanner.next_key(n == 0)? else { break };
+            let key = T::key(n, part(key)?);
+            let text = part(Span { start: from, end: scanner.position() })?;
+            layout.truncate(n);
+            layout.push(Lead { text, key, frame: Frame::default() });
+        }
+        let lead = layout.get_mut(n)?;
+        let span = scanner.value_like(&mut lead.frame)?;
+        T::outline(&mut outline, &Field { key: lead.key, value: part(span)?, span });
     }
     Some(Slot::Raw(Span { start, end: scanner.position() }, outline))
 }
@@ -224,14 +258,14 @@ pub fn deserialize<'de, D: Deserializer<'de>, T>(
 }
 
 /// The end of a document: what stands beside its entries, as it stood.
-pub fn write_beside(out: &mut String, beside: &Beside) {
+pub fn write_beside(out: &mut Pieces, beside: &Beside) {
     for (key, raw) in beside {
-        out.push_str(",\n  ");
-        out.push_str(&line(key));
-        out.push_str(": ");
-        out.push_str(raw);
+        out.push(",\n  ");
+        out.push(&line(key));
+        out.push(": ");
+        out.push(raw);
     }
-    out.push_str("\n}\n");
+    out.push("\n}\n");
 }
 
 /// An entry on one line.

@@ -7,6 +7,7 @@ pub mod graph;
 pub mod id;
 pub mod json;
 pub mod outcome;
+pub mod pieces;
 pub mod redaction;
 pub mod reply;
 #[cfg(test)]

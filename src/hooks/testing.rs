@@ -101,7 +101,7 @@ pub fn put_of<T: Document>(plan: &Plan, key: &T::Key) -> Option<T> {
     let doc = T::doc(key);
     plan.changes.iter().rev().find_map(|change| match change {
         Change::Put(write) if *write.doc() == doc => {
-            Some(T::parse(&doc, &Bytes::new(write.bytes().to_vec())).unwrap())
+            Some(T::parse(&doc, &Bytes::new(write.pieces().to_vec())).unwrap())
         }
         _ => None,
     })
@@ -125,7 +125,7 @@ pub fn removed(plan: &Plan) -> Vec<String> {
 pub fn after(files: &Files, plan: &Plan) -> Files {
     plan.changes.iter().fold(files.clone(), |files, change| match change {
         Change::Put(write) => {
-            let text = String::from_utf8(write.bytes().to_vec()).unwrap();
+            let text = String::from_utf8(write.pieces().to_vec()).unwrap();
             files.with_bytes(&write.doc().below_claude(), &text)
         }
         Change::Remove(doc) => files.without(&doc.below_claude()),

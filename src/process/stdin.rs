@@ -6,6 +6,7 @@
 
 use std::io;
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::core::json::scan;
@@ -27,7 +28,6 @@ pub enum Payload {
 
 pub fn read() -> Payload {
     let mut bytes = Vec::new();
-    let mut chunk = vec![0; CHUNK];
     loop {
         if let Ended::Yes = ended(&bytes) {
             return Payload::Whole(bytes);
@@ -35,19 +35,17 @@ pub fn read() -> Payload {
         if !readable(&PATIENCE) {
             return Payload::Refused(bytes, "stdin went silent in the middle of the payload");
         }
-        match rustix::io::read(rustix::stdio::stdin(), &mut chunk[..]) {
+        bytes.reserve(if bytes.len() > CHUNK { CHUNK * 16 } else { CHUNK });
+        match rustix::io::read(rustix::stdio::stdin(), spare_capacity(&mut bytes)) {
             Ok(0) => return Payload::Whole(bytes),
-            Ok(n) => bytes.extend_from_slice(chunk.get(..n).unwrap_or_default()),
+            Ok(_) => {}
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Err(_) => return Payload::Refused(bytes, "stdin cannot be read"),
         }
         if bytes.len() > LARGEST {
             bytes.truncate(KEPT);
-            drain(&mut chunk);
+            drain();
             return Payload::Refused(bytes, "the payload is larger than 16 MiB");
-        }
-        if bytes.len() > CHUNK && chunk.len() == CHUNK {
-            chunk.resize(CHUNK * 16, 0);
         }
     }
 }
@@ -82,9 +80,10 @@ fn readable(patience: &Timespec) -> bool {
 }
 
 /// Reads on to the end, so that the client sees no broken pipe.
-fn drain(chunk: &mut [u8]) {
+fn drain() {
+    let mut chunk = vec![0; CHUNK * 16];
     while readable(&PATIENCE) {
-        match rustix::io::read(rustix::stdio::stdin(), &mut *chunk) {
+        match rustix::io::read(rustix::stdio::stdin(), &mut chunk[..]) {
             Ok(n) if n > 0 => {}
             Err(error) if io::Error::from(error).kind() == io::ErrorKind::Interrupted => {}
             _ => return,

@@ -16,7 +16,8 @@ pub fn lines(file: &File, most: u64, mut each: impl FnMut(u64, &[u8]) -> Control
     let Ok(length) = file.metadata().map(|meta| meta.len()) else { return };
     let start = length.saturating_sub(most);
     let mut end = length;
-    let mut chunk = vec![0; CHUNK];
+    // No larger than need be: every page of it is touched.
+    let mut chunk = vec![0; (end - start).min(CHUNK as u64) as usize];
     // The beginning of the line that spans chunks, as pieces from back to front.
     let mut pieces: Vec<Vec<u8>> = Vec::new();
     let mut held = 0;

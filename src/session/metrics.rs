@@ -10,6 +10,7 @@ use crate::client::transcript::{Cost, Tokens};
 use crate::core::entries::{self, Beside, Entries, Field, Shared, Slot};
 use crate::core::json;
 use crate::core::json::scan::Span;
+use crate::core::pieces::Pieces;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
@@ -179,9 +180,15 @@ impl Entry {
 impl entries::Entry for Entry {
     /// Where its session's id stands.
     type Outline = Span;
+    /// Whether it is that of the session's id.
+    type Key = bool;
 
-    fn outline(id: &mut Span, field: &Field) {
-        if field.key == b"session_id" {
+    fn key(_: usize, key: &[u8]) -> bool {
+        key == b"session_id"
+    }
+
+    fn outline(id: &mut Span, field: &Field<bool>) {
+        if field.key {
             *id = field.span;
         }
     }
@@ -235,11 +242,12 @@ impl Metrics {
         before - self.entries.slots.len()
     }
 
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut text = "{\n  \"sessions\": ".to_owned();
-        self.entries.write(&mut text, entries::line);
-        entries::write_beside(&mut text, &self.beside);
-        text.into_bytes()
+    fn to_pieces(&self) -> Pieces {
+        let mut pieces = Pieces::default();
+        pieces.push("{\n  \"sessions\": ");
+        self.entries.write(&mut pieces, entries::line);
+        entries::write_beside(&mut pieces, &self.beside);
+        pieces
     }
 
     /// The newest entry first; `most` of them.
@@ -277,7 +285,7 @@ document!(Metrics, Row {
     about: "what the last sessions came to",
     status: Some(StatusPart { place: 120, read: panels::earlier }),
     ..Row::DURABLE
-}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), pieces: Self::to_pieces);
 
 /// Entries that are too old for `metrics.json`.
 pub const ARCHIVE: Row = Row {
@@ -293,6 +301,7 @@ pub const ARCHIVE: Row = Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Document;
 
     fn entry(id: &str, minutes: u64) -> Entry {
         Entry { session_id: id.into(), duration_minutes: minutes, ..Entry::default() }

@@ -6,6 +6,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use crate::core::error::{Error, Result};
 use crate::core::id::FileStem;
 use crate::core::json::Object;
+use crate::core::pieces::Pieces;
 use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers};
 
 /// The state of a project as one event or one command sees it.
@@ -51,12 +52,16 @@ impl<'s, T> Read<'s, T> {
 impl<T: Document> Read<'_, T> {
     /// What replaces the document.
     pub fn write(&self, document: &T) -> Write {
-        self.write_bytes(document.to_bytes())
+        self.write_pieces(document.to_pieces())
     }
 
     /// What replaces the document, from bytes that were made elsewhere.
     pub fn write_bytes(&self, bytes: Vec<u8>) -> Write {
-        Write { doc: self.entry.doc.clone(), bytes }
+        self.write_pieces(bytes.into())
+    }
+
+    fn write_pieces(&self, pieces: Pieces) -> Write {
+        Write { doc: self.entry.doc.clone(), pieces }
     }
 }
 
@@ -64,7 +69,7 @@ impl<T: Document> Read<'_, T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
     doc: Doc,
-    bytes: Vec<u8>,
+    pieces: Pieces,
 }
 
 impl Write {
@@ -72,8 +77,8 @@ impl Write {
         &self.doc
     }
 
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub fn pieces(&self) -> &Pieces {
+        &self.pieces
     }
 }
 
@@ -199,9 +204,10 @@ impl<'s> State<'s> {
     }
 
     /// Whether a document has these bytes already.
-    pub fn has_bytes(&self, doc: &Doc, bytes: &[u8]) -> bool {
+    pub fn has_bytes(&self, doc: &Doc, pieces: &Pieces) -> bool {
         let entry = self.entries.find(|entry| entry.doc == *doc);
-        entry.is_some_and(|entry| entry.bytes.as_ref().is_some_and(|have| have.as_slice() == bytes))
+        let have = entry.and_then(|entry| entry.bytes.as_ref());
+        have.is_some_and(|have| *pieces == *have.as_slice())
     }
 
     /// The files themselves, for what is no document.

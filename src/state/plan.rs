@@ -58,7 +58,7 @@ impl Plan {
         let is_put = |change: &Change| matches!(change, Change::Put(write) if write.doc() == doc);
         let at = self.changes.iter().rposition(is_put)?;
         match self.changes.remove(at) {
-            Change::Put(write) => T::parse(doc, &Bytes::new(write.bytes().to_vec())).ok(),
+            Change::Put(write) => T::parse(doc, &Bytes::new(write.pieces().to_vec())).ok(),
             _ => None,
         }
     }

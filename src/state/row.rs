@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::core::id::FileStem;
+use crate::core::pieces::Pieces;
 use crate::state::panel::StatusPart;
 
 /// The bytes of a document as they were read. A document may keep them, and parse what it needs.
@@ -197,6 +198,11 @@ pub trait Document: PartialEq + Sized + 'static {
     fn parse(doc: &Doc, bytes: &Bytes) -> Result<Self, String>;
     fn to_bytes(&self) -> Vec<u8>;
 
+    /// The same in pieces, for documents that are mostly what was read.
+    fn to_pieces(&self) -> Pieces {
+        self.to_bytes().into()
+    }
+
     /// The schema of the document; a text has none.
     #[cfg(test)]
     fn schema(_: schemars::SchemaGenerator) -> Option<schemars::Schema> {
@@ -211,20 +217,20 @@ pub trait Document: PartialEq + Sized + 'static {
 macro_rules! document {
     (
         $type:ident, $row:expr
-        $(, schema: $schema:ty)? $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?
+        $(, schema: $schema:ty)? $(, parse: $parse:expr)? $(, pieces: $pieces:expr)?
     ) => {
         $crate::state::document!(
             $type by (), $row, |row, ()| $crate::state::Doc::new(row, "")
-            $(, schema: $schema)? $(, parse: $parse)? $(, bytes: $bytes)?
+            $(, schema: $schema)? $(, parse: $parse)? $(, pieces: $pieces)?
         );
     };
     (
         $type:ident by $key:ty, $row:expr, $doc:expr
-        $(, schema: $schema:ty)? $(, parse: $parse:expr)? $(, bytes: $bytes:expr)?
+        $(, schema: $schema:ty)? $(, parse: $parse:expr)? $(, pieces: $pieces:expr)?
     ) => {
         impl $crate::state::Document for $type {
             const ROWS: &'static [&'static $crate::state::Row] = &[&$row];
-            $(const IS_SPLICED: bool = $crate::state::document!(@spliced $bytes);)?
+            $(const IS_SPLICED: bool = $crate::state::document!(@spliced $pieces);)?
             type Key = $key;
 
             fn doc(key: &$key) -> $crate::state::Doc {
@@ -242,8 +248,13 @@ macro_rules! document {
             }
 
             fn to_bytes(&self) -> Vec<u8> {
-                $crate::state::document!(@bytes self $(, $bytes)?)
+                $crate::state::document!(@bytes self $(, $pieces)?)
             }
+
+            $(fn to_pieces(&self) -> $crate::core::pieces::Pieces {
+                let pieces: fn(&Self) -> $crate::core::pieces::Pieces = $pieces;
+                pieces(self)
+            })?
 
             #[cfg(test)]
             fn schema(generator: schemars::SchemaGenerator) -> Option<schemars::Schema> {
@@ -262,14 +273,11 @@ macro_rules! document {
         ) -> Result<Self, String> = $parse;
         parse($doc, $bytes)
     }};
-    (@spliced $bytes:expr) => { true };
+    (@spliced $pieces:expr) => { true };
     (@schema $type:ident) => { $type };
     (@schema $type:ident, $schema:ty) => { $schema };
     (@bytes $self:ident) => { $crate::core::text::to_bytes($self) };
-    (@bytes $self:ident, $bytes:expr) => {{
-        let bytes: fn(&Self) -> Vec<u8> = $bytes;
-        bytes($self)
-    }};
+    (@bytes $self:ident, $pieces:expr) => { $self.to_pieces().to_vec() };
 }
 pub(crate) use document;
 

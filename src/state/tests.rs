@@ -168,10 +168,10 @@ fn what_a_commit_asks_is_answered_from_what_was_read() {
     let files = Files::default().with_bytes(BOARD, "{\n  \"text\": \"a\"\n}\n");
     let state = files.state();
     let (doc, board) = (Board::doc(&()), Board { text: "a".into() });
-    assert!(!state.has_bytes(&doc, &board.to_bytes()), "nobody has read it yet");
+    assert!(!state.has_bytes(&doc, &board.to_pieces()), "nobody has read it yet");
     let read = state.read::<Board>(&());
-    assert!(state.has_bytes(&doc, read.write(&board).bytes()));
-    assert!(!state.has_bytes(&doc, read.write(&Board { text: "b".into() }).bytes()));
+    assert!(state.has_bytes(&doc, read.write(&board).pieces()));
+    assert!(!state.has_bytes(&doc, read.write(&Board { text: "b".into() }).pieces()));
     assert_eq!((state.frozen(&doc), read.writable()), (None, Some(&board)));
     state.freeze(&read, Frozen::Unusable("it is no use".into()));
     assert_eq!(state.frozen(&doc), Some(Frozen::Unusable("it is no use".into())));

@@ -25,7 +25,12 @@ impl Store {
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
         let tail = folder.read_tail(&file, ARCHIVE_TAIL)?;
-        let is_there = |line: &&String| memchr::memmem::find(&tail, line.as_bytes()).is_some();
+        let starts =
+            || std::iter::once(0).chain(memchr::memchr_iter(b'\n', &tail).map(|end| end + 1));
+        let begins = |at: usize, line: &str| {
+            tail.get(at..).is_some_and(|rest| rest.starts_with(line.as_bytes()))
+        };
+        let is_there = |line: &&String| starts().any(|at| begins(at, line));
         // A line that was cut off by a full disk or a power cut ends here.
         let torn = tail.last().is_some_and(|last| *last != b'\n');
         let mut text = String::new();

@@ -33,7 +33,7 @@ impl Store {
             let file = format!("{name}{extension}");
             state.rename_new(NEW, &dir, &file).map(|()| file)
         };
-        let file = state.write_and(NEW, text.as_bytes(), true, || first_free(stem, move_to))?;
+        let file = state.write_and(NEW, &[text.as_bytes()], true, || first_free(stem, move_to))?;
         self.note_written(format!("{folder}/{file}"));
         Ok(file)
     }

@@ -24,13 +24,10 @@ impl Folders {
         if let Some(folder) = self.held(path) {
             return Ok(Some(folder));
         }
-        let (base, segments) = self.begin(path);
-        let mut dir: Option<Dir> = None;
-        for segment in segments {
-            let Some(next) = dir.as_ref().unwrap_or(base).sub(segment)? else { return Ok(None) };
-            dir = Some(next);
-        }
-        Ok(dir.map(|dir| self.hold(path, dir)))
+        let (parent, name) = split(path);
+        // Held too: the next folder may be in it.
+        let Some(parent) = self.find(parent)? else { return Ok(None) };
+        Ok(parent.sub(name)?.map(|dir| self.hold(path, dir)))
     }
 
     /// A folder by its path below `.claude`, made if need be. What is beside the state is hidden

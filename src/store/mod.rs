@@ -45,6 +45,7 @@ use std::io;
 use std::path::Path;
 
 use crate::core::error::{Error, Result};
+use crate::core::pieces::Pieces;
 use crate::core::settings::{Durability, Settings};
 use crate::core::time::Time;
 use crate::state::Documents;
@@ -145,7 +146,7 @@ impl Store {
     /// Puts our own settings in the place of the old ones. The file is its user's: its mode stays.
     pub fn put_settings(&self, bytes: &[u8]) -> Result<()> {
         let Folders { claude, state, .. } = &self.folders;
-        state.write_and(NEW, bytes, true, || {
+        state.write_and(NEW, &[bytes], true, || {
             claude.copy_mode_to(home::SETTINGS, state, NEW)?;
             state.rename(NEW, claude, home::SETTINGS)
         })
@@ -159,10 +160,10 @@ impl Store {
         for change in changes {
             match change {
                 Change::Put(write) => {
-                    let (doc, bytes) = (write.doc(), write.bytes());
-                    let is_same = !written.contains(&doc) && state.has_bytes(doc, bytes);
+                    let (doc, pieces) = (write.doc(), write.pieces());
+                    let is_same = !written.contains(&doc) && state.has_bytes(doc, pieces);
                     if !is_same && state.frozen(doc).is_none() {
-                        self.put(doc, bytes)?;
+                        self.put(doc, pieces)?;
                         written.push(doc);
                     }
                 }
@@ -187,11 +188,11 @@ impl Store {
 
     /// Replaces a document even if it must stay as it is: for a person who has set it aside.
     pub fn overwrite(&self, write: &Write) -> Result<()> {
-        self.put(write.doc(), write.bytes())
+        self.put(write.doc(), write.pieces())
     }
 
-    fn put(&self, doc: &Doc, bytes: &[u8]) -> Result<()> {
-        if bytes.trim_ascii().is_empty() {
+    fn put(&self, doc: &Doc, pieces: &Pieces) -> Result<()> {
+        if pieces.is_blank() {
             let cause = io::Error::other("there is nothing to write");
             return Err(Error::io("write", Path::new(&doc.name()), cause));
         }
@@ -202,7 +203,7 @@ impl Store {
         };
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
-        self.replace(bytes, sync, &folder, &file)?;
+        self.replace(pieces, sync, &folder, &file)?;
         if self.settings.durability == Durability::Full {
             folder.sync()?;
         }
@@ -211,9 +212,10 @@ impl Store {
     }
 
     /// Puts bytes in the place of a file, atomically.
-    fn replace(&self, bytes: &[u8], sync: bool, folder: &Dir, file: &str) -> Result<()> {
+    fn replace(&self, pieces: &Pieces, sync: bool, folder: &Dir, file: &str) -> Result<()> {
         let state = &self.folders.state;
-        state.write_and(NEW, bytes, sync, || state.replace(NEW, folder, file))
+        let content: Vec<&[u8]> = pieces.slices().collect();
+        state.write_and(NEW, &content, sync, || state.replace(NEW, folder, file))
     }
 
     fn remove(&self, doc: &Doc) -> Result<()> {

@@ -20,6 +20,6 @@ pub fn keep(state: &Dir, payload: &str, kind: Kind, now: Time, pid: u32) -> Resu
     let part = format!(".{name}");
     room.remove(&part)?;
     let line = format!("{payload}\n");
-    room.write_and(&part, line.as_bytes(), false, || room.rename(&part, &room, &name))?;
+    room.write_and(&part, &[line.as_bytes()], false, || room.rename(&part, &room, &name))?;
     keep_newest(&room, FILES, Age::ByName, |_| true, Dir::remove)
 }

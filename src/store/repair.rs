@@ -24,7 +24,7 @@ impl Store {
         let (folder, file) = self.place(path)?;
         let named = below_state(path);
         let name = quarantine::copy(&self.folders.state, before, named, self.now.get())?;
-        self.replace(bytes, true, &folder, file)?;
+        self.replace(&bytes.to_vec().into(), true, &folder, file)?;
         self.note_written(format!("quarantine/{name}"));
         self.note_written(named);
         Ok(name)

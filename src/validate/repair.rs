@@ -15,7 +15,7 @@ use crate::session::metrics::{self, Metrics};
 use crate::session::record;
 use crate::state::Declared;
 use crate::state::plan::Plan;
-use crate::state::{Doc, Source, State};
+use crate::state::{Doc, Document, Source, State};
 use crate::store::Store;
 use crate::store::view::View;
 use crate::validate::document::Checkers;

@@ -15,6 +15,7 @@ use crate::branch::tracked::{COMPLETED, FAILED, RUNNING, STUCK, Stats, Tracked};
 use crate::core::entries::{self, Beside, Entries, Shared, Slot};
 use crate::core::id::BranchKey;
 use crate::core::json;
+use crate::core::pieces::Pieces;
 use crate::core::text::{clip, plural};
 use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, Trouble, document};
@@ -60,16 +61,17 @@ impl BranchAgents {
         Ok(book)
     }
 
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut text = "{".to_owned();
+    fn to_pieces(&self) -> Pieces {
+        let mut pieces = Pieces::default();
+        pieces.push("{");
         if let Some(branch) = &self.branch {
-            text.push_str(&format!("\n  \"branch\": {},", entries::line(branch)));
+            pieces.push(&format!("\n  \"branch\": {},", entries::line(branch)));
         }
-        text.push_str("\n  \"agents\": ");
-        self.entries.write(&mut text, entries::line);
-        text.push_str(&format!(",\n  \"stats\": {}", entries::line(&self.stats())));
-        entries::write_beside(&mut text, &self.beside);
-        text.into_bytes()
+        pieces.push("\n  \"agents\": ");
+        self.entries.write(&mut pieces, entries::line);
+        pieces.push(&format!(",\n  \"stats\": {}", entries::line(&self.stats())));
+        entries::write_beside(&mut pieces, &self.beside);
+        pieces
     }
 
     /// Whether nothing but the branch's name is new in it: that is no reason to write it.
@@ -273,4 +275,4 @@ document!(BranchAgents by BranchKey, Row {
     trouble: Trouble::PlantedIsLeftOut,
     status: Some(StatusPart { place: 20, read: panels::agents }),
     ..Row::SHARED
-}, |row, key| Doc::new(row, key.as_str()), schema: crate::branch::tracked::File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, |row, key| Doc::new(row, key.as_str()), schema: crate::branch::tracked::File, parse: |_, bytes| Self::parse_shared(bytes), pieces: Self::to_pieces);

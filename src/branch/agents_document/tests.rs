@@ -3,6 +3,7 @@
 use crate::agents::result::{LOST, SUCCESS};
 use crate::branch::agents_document::*;
 use crate::core::time;
+use crate::state::Document;
 
 fn agent(id: &str, started: &str) -> Agent {
     Agent { id: id.into(), kind: "Explore".into(), started: started.into(), ..Agent::default() }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::core::entries::{self, Entries, Shared, Slot};
+use crate::core::pieces::Pieces;
 use crate::core::text::Extra;
 use crate::core::time::Time;
 use crate::errors::panel;
@@ -107,19 +108,20 @@ impl Errors {
         errors
     }
 
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut text = "{\n  \"errors\": ".to_owned();
-        self.entries.write(&mut text, |record| entries::indented(record, 2));
-        text.push_str(&format!(",\n  \"summary\": {}", entries::indented(&self.summary, 1)));
+    fn to_pieces(&self) -> Pieces {
+        let mut pieces = Pieces::default();
+        pieces.push("{\n  \"errors\": ");
+        self.entries.write(&mut pieces, |record| entries::indented(record, 2));
+        pieces.push(&format!(",\n  \"summary\": {}", entries::indented(&self.summary, 1)));
         if !self.dropped.is_empty() {
-            text.push_str(&format!(",\n  \"dropped\": {}", entries::indented(&self.dropped, 1)));
+            pieces.push(&format!(",\n  \"dropped\": {}", entries::indented(&self.dropped, 1)));
         }
         for (key, value) in &self.extra {
             let value = entries::indented(value, 1);
-            text.push_str(&format!(",\n  {}: {value}", entries::line(key)));
+            pieces.push(&format!(",\n  {}: {value}", entries::line(key)));
         }
-        text.push_str("\n}\n");
-        text.into_bytes()
+        pieces.push("\n}\n");
+        pieces
     }
 
     /// All records, oldest first.
@@ -288,7 +290,7 @@ document!(Errors, Row {
     about: "failures, and what became of them",
     status: Some(StatusPart { place: 30, read: panel::section }),
     ..Row::EPHEMERAL
-}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), bytes: Self::to_bytes);
+}, schema: File, parse: |_, bytes| Self::parse_shared(bytes), pieces: Self::to_pieces);
 
 impl<'de> Deserialize<'de> for Errors {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

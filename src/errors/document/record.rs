@@ -142,28 +142,69 @@ impl Outline {
     }
 }
 
+/// What the key of a field says about it.
+#[derive(Clone, Copy)]
+pub enum Key {
+    /// It is ours, in its place.
+    Ours(Part, Shape),
+    /// We do not know it.
+    Unknown,
+    /// It is ours, in the place of another.
+    Misplaced,
+}
+
+/// Where the value of a field is noted.
+#[derive(Clone, Copy)]
+pub enum Part {
+    Status,
+    SessionId,
+    Fingerprint,
+    Target,
+    Other,
+}
+
 impl Entry for Record {
     type Outline = Outline;
+    type Key = Key;
 
-    fn outline(outline: &mut Outline, field: &Field) {
-        match FIELDS.get(outline.fields) {
-            Some((key, shape)) => {
-                outline.is_foreign |= field.key != key.as_bytes() || !shape.fits(field.value);
-                match *key {
-                    "status" => outline.status = field.span,
-                    "session_id" => outline.session_id = field.span,
-                    "fingerprint" => outline.fingerprint = field.span,
-                    "target" => outline.target = field.span,
-                    _ => {}
+    fn key(number: usize, key: &[u8]) -> Key {
+        match FIELDS.get(number) {
+            Some((name, shape)) if name.as_bytes() == key => {
+                let part = match *name {
+                    "status" => Part::Status,
+                    "session_id" => Part::SessionId,
+                    "fingerprint" => Part::Fingerprint,
+                    "target" => Part::Target,
+                    _ => Part::Other,
+                };
+                Key::Ours(part, *shape)
+            }
+            None if FIELDS.iter().all(|(name, _)| name.as_bytes() != key) => Key::Unknown,
+            _ => Key::Misplaced,
+        }
+    }
+
+    fn outline(outline: &mut Outline, field: &Field<Key>) {
+        outline.fields += 1;
+        match field.key {
+            Key::Ours(part, shape) => {
+                outline.is_foreign |= !shape.fits(field.value);
+                match part {
+                    Part::Status => outline.status = field.span,
+                    Part::SessionId => outline.session_id = field.span,
+                    Part::Fingerprint => outline.fingerprint = field.span,
+                    Part::Target => outline.target = field.span,
+                    Part::Other => {}
                 }
             }
-            None => outline.is_foreign |= FIELDS.iter().any(|(key, _)| key.as_bytes() == field.key),
+            Key::Unknown => {}
+            Key::Misplaced => outline.is_foreign = true,
         }
-        outline.fields += 1;
     }
 }
 
-enum Shape {
+#[derive(Clone, Copy)]
+pub enum Shape {
     Text,
     TextOrNull,
     Count,
@@ -172,7 +213,7 @@ enum Shape {
 }
 
 impl Shape {
-    fn fits(&self, value: &[u8]) -> bool {
+    fn fits(self, value: &[u8]) -> bool {
         match (self, value) {
             (Self::Text | Self::TextOrNull, [b'"', ..])
             | (Self::TextOrNull, b"null")
@@ -214,11 +255,12 @@ mod tests {
         let text = serde_json::to_string(&Record::default()).unwrap();
         let record = crate::core::json::Object::parse(text.as_bytes()).unwrap();
         let mut outline = Outline::default();
-        for (key, _) in &FIELDS {
+        for (n, (key, _)) in FIELDS.iter().enumerate() {
             let value = record.raw(key).unwrap().as_bytes();
             let at = text.find(&format!("\"{key}\":")).unwrap();
             let span = Span { start: at, end: at };
-            Record::outline(&mut outline, &Field { key: key.as_bytes(), value, span });
+            let key = Record::key(n, key.as_bytes());
+            Record::outline(&mut outline, &Field { key, value, span });
         }
         assert!(outline.is_ours());
         assert!(outline.status.start < outline.session_id.start);

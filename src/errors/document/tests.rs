@@ -2,6 +2,7 @@
 
 use crate::core::time;
 use crate::errors::document::*;
+use crate::state::Document;
 
 fn failure(class: Class, call: &str) -> Failure {
     Failure {

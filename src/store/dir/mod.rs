@@ -7,12 +7,13 @@ mod rename;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -112,7 +113,7 @@ impl Dir {
         // Without NONBLOCK a planted pipe would hold us up for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let path = || self.path_of(name);
-        let mut file = match self.open_file(name, flags) {
+        let file = match self.open_file(name, flags) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(Error::Planted { path: path(), is: "a symlink" }),
@@ -128,8 +129,14 @@ impl Dir {
             return Err(Error::io("read", &path(), io::Error::other("it is larger than 64 MiB")));
         }
         // Documents are replaced, never changed: the size is the size.
-        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-        file.read_exact(&mut bytes).map_err(|error| Error::io("read", &path(), error))?;
+        let size = usize::try_from(size).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(size);
+        while bytes.len() < size {
+            let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
+            if read.map_err(failed)? == 0 {
+                return Err(Error::io("read", &path(), io::ErrorKind::UnexpectedEof));
+            }
+        }
         Ok(Some(bytes))
     }
 
@@ -151,21 +158,27 @@ impl Dir {
 
     /// A new file with this content; an error if there is one already.
     pub fn create(&self, name: &str, bytes: &[u8], sync: bool) -> Result<()> {
-        self.create_as(name, bytes, sync, PRIVATE_FILE)
+        self.create_as(name, &mut [IoSlice::new(bytes)], sync, PRIVATE_FILE)
+    }
+
+    /// The same for content in pieces.
+    pub fn create_of(&self, name: &str, pieces: &[&[u8]], sync: bool) -> Result<()> {
+        let mut slices: Vec<IoSlice> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        self.create_as(name, &mut slices, sync, PRIVATE_FILE)
     }
 
     /// A new file with the mode that the user's umask leaves; an error if there is one already.
     pub fn create_usual(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.create_as(name, bytes, true, Mode::from_raw_mode(0o666))
+        self.create_as(name, &mut [IoSlice::new(bytes)], true, Mode::from_raw_mode(0o666))
     }
 
-    fn create_as(&self, name: &str, bytes: &[u8], sync: bool, mode: Mode) -> Result<()> {
+    fn create_as(&self, name: &str, pieces: &mut [IoSlice], sync: bool, mode: Mode) -> Result<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let failed = |error: io::Error| Error::io("write", &self.path_of(name), error);
         let opened = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, mode));
         let mut file = File::from(opened.map_err(|error| failed(error.into()))?);
-        let written = file.write_all(bytes).and_then(|()| match sync {
+        let written = write_all(&mut file, pieces).and_then(|()| match sync {
             true => retry_on_intr(|| rustix::fs::fdatasync(&file)).map_err(io::Error::from),
             false => Ok(()),
         });
@@ -316,5 +329,47 @@ impl Dir {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(Error::io("remove", &self.path_of(name), error)),
         }
+    }
+}
+
+fn write_all(file: &mut File, mut pieces: &mut [IoSlice]) -> io::Result<()> {
+    // A piece without bytes would look like a file that takes no more.
+    IoSlice::advance_slices(&mut pieces, 0);
+    while !pieces.is_empty() {
+        match file.write_vectored(pieces) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => IoSlice::advance_slices(&mut pieces, n),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::json::scan::Span;
+    use crate::core::pieces::Pieces;
+
+    #[test]
+    fn pieces_are_written_one_after_the_other() {
+        let path = std::env::temp_dir().join(format!("hookkeeper-pieces-{}", std::process::id()));
+        #[expect(clippy::disallowed_methods, reason = "a test makes its own folder")]
+        std::fs::create_dir_all(&path).unwrap();
+        let source = std::rc::Rc::new("0123456789".repeat(10_000).into_bytes());
+        let mut pieces = Pieces::default();
+        for end in [100_000, 5_000, 0] {
+            pieces.push("[");
+            pieces.keep(&source, Span { start: 0, end });
+        }
+        let dir = Dir::open(&path).unwrap();
+        let slices: Vec<&[u8]> = pieces.slices().collect();
+        dir.create_of("new", &slices, true).unwrap();
+        assert_eq!(dir.read("new").unwrap(), Some(pieces.to_vec()));
+        dir.create("empty", b"", false).unwrap();
+        assert_eq!(dir.read("empty").unwrap(), Some(Vec::new()));
+        #[expect(clippy::disallowed_methods, reason = "a test removes its own folder")]
+        std::fs::remove_dir_all(&path).unwrap();
     }
 }

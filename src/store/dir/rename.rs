@@ -13,11 +13,11 @@ impl Dir {
     pub fn write_and<T>(
         &self,
         temporary: &str,
-        bytes: &[u8],
+        content: &[&[u8]],
         sync: bool,
         put: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        self.create(temporary, bytes, sync)?;
+        self.create_of(temporary, content, sync)?;
         put().inspect_err(|_| {
             let _ = self.remove(temporary);
         })

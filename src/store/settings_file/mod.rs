@@ -168,7 +168,7 @@ impl SettingsFile {
         const NEW: &str = ".wiring.new";
         self.backups.remove(NEW)?;
         let put = || self.backups.rename(NEW, &self.backups, RECORD);
-        self.backups.write_and(NEW, &to_bytes(&self.record), true, put)
+        self.backups.write_and(NEW, &[&to_bytes(&self.record)], true, put)
     }
 
     /// The client does not know our lock. So the files change places, and what comes out is looked

@@ -103,6 +103,25 @@ impl<'a> Scanner<'a> {
         Some(Span { start, end: self.position() })
     }
 
+    /// Walks over a value that is likely to be framed like the one before it. Then only the scalars
+    /// in it are looked at, and the rest is compared.
+    pub fn value_like(&mut self, frame: &mut Frame<'a>) -> Option<Span> {
+        let start = self.position();
+        let end = match self.rest {
+            // Most values.
+            [b'"', rest @ ..] => string(rest),
+            [b'{' | b'[', ..] => frame.walk(self.rest),
+            rest => scalar(rest),
+        };
+        if let Some(rest) = end {
+            self.rest = rest;
+            return Some(Span { start, end: self.position() });
+        }
+        let span = self.value()?;
+        frame.note(self.bytes.get(span.start..span.end)?);
+        Some(span)
+    }
+
     /// Whether an object comes next.
     pub fn is_at_object(&mut self) -> bool {
         self.rest = skip_blanks(self.rest);
@@ -130,6 +149,51 @@ impl<'a> Scanner<'a> {
         let (next, rest) = skip_blanks(self.rest).split_first()?;
         self.rest = rest;
         (*next == b',' || *next == closer).then_some(*next == closer)
+    }
+}
+
+/// What stands around the scalars of a value: before the first one, between two, after the last. A
+/// value with the same around other scalars is well formed too.
+#[derive(Default)]
+pub struct Frame<'a>(Vec<&'a [u8]>);
+
+impl<'a> Frame<'a> {
+    /// Walks over a value with this frame. `None`: it has another one, or is not well formed.
+    fn walk<'b>(&self, mut rest: &'b [u8]) -> Option<&'b [u8]> {
+        let (before, others) = self.0.split_first()?;
+        rest = rest.strip_prefix(*before)?;
+        for between in others {
+            rest = match rest {
+                [b'"', rest @ ..] => string(rest)?,
+                rest => scalar(rest)?,
+            };
+            rest = rest.strip_prefix(*between)?;
+        }
+        Some(rest)
+    }
+
+    /// Notes the frame of a value that is well formed.
+    fn note(&mut self, value: &'a [u8]) {
+        self.0.clear();
+        let (mut outside, mut rest) = (value, value);
+        while let [first, next @ ..] = rest {
+            let after = match first {
+                b'"' => string(next).filter(|after| !skip_blanks(after).starts_with(b":")),
+                b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => None,
+                _ => scalar(rest),
+            };
+            rest = match (after, first) {
+                (Some(after), _) => {
+                    let length = outside.len() - rest.len();
+                    self.0.push(outside.get(..length).unwrap_or_default());
+                    outside = after;
+                    after
+                }
+                (None, b'"') => string(next).unwrap_or_default(),
+                (None, _) => next,
+            };
+        }
+        self.0.push(outside);
     }
 }
 

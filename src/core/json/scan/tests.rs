@@ -49,3 +49,33 @@ fn parts_are_found_where_they_stand() {
     assert!(walked.and_then(|()| scanner.finish()).is_some());
     assert_eq!(found, [("a".into(), r#"[1, "x\ty"]"#), ("b!".into(), r#"{"c": 2}"#)]);
 }
+
+#[test]
+fn a_value_framed_like_another_is_taken_as_it_would_be_alone() {
+    let framed = r#"{"a": "x", "b":{"c":[1, "y\n",null] , "d":{}},"e":-2.5,"f":[]}"#;
+    let other_scalars = r#"{"a": false, "b":{"c":["", 30e1,"\"}"] , "d":{}},"e":"-","f":[]}"#;
+    let one_more = r#"{"a": "x", "b":{"c":[1, "y\n",null, 2] , "d":{}},"e":-2.5,"f":[]}"#;
+    let mut frame = Frame::default();
+    frame.note(framed.as_bytes());
+    let is_like = |text: &str| frame.walk(text.as_bytes()).is_some();
+    assert!(is_like(framed) && is_like(other_scalars) && !is_like(one_more));
+    for second in [framed, other_scalars, one_more] {
+        let bytes = second.as_bytes();
+        for at in 0..bytes.len() {
+            let mut damages = vec![bytes[..at].to_vec()];
+            for byte in [b'"', b'\\', b'{', b'}', b'[', b']', b',', b':', b' ', b'\n', b'0', b'x'] {
+                damages.push([&bytes[..at], &[byte], &bytes[at + 1..]].concat());
+                damages.push([&bytes[..at], &[byte], &bytes[at..]].concat());
+            }
+            for damaged in damages {
+                let alone = Scanner::new(&damaged).value().map(|span| span.end - span.start);
+                let both = [framed.as_bytes(), &damaged].concat();
+                let mut scanner = Scanner::new(&both);
+                let mut frame = Frame::default();
+                assert_eq!(scanner.value_like(&mut frame).unwrap().end, framed.len());
+                let beside = scanner.value_like(&mut frame).map(|span| span.end - span.start);
+                assert_eq!(beside, alone, "{:?}", String::from_utf8_lossy(&damaged));
+            }
+        }
+    }
+}
