@@ -146,9 +146,9 @@ fn schemas_are_listed_and_printed() {
     }
     let unknown = scratch.run(&["schema", "lives"], b"");
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
-    let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, result, \
-        synthesis, errors, metrics, metrics-entry, work-queue, backup, autonomous-loop, autonomous-watch, branch-state, branch-agents, \
-        iterative, execute-state, executions, notices, notifications, cleared, settings, log, wiring, spool\n";
+    let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, metrics, \
+        metrics-entry, notices, notifications, cleared, result, synthesis, errors, backup, branch-state, branch-agents, work-queue, \
+        autonomous-loop, autonomous-watch, iterative, execute-state, executions, settings, log, spool, wiring\n";
     assert_eq!(unknown.stderr, says);
 }
 
