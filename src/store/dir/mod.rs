@@ -354,10 +354,10 @@ mod tests {
 
     #[test]
     fn pieces_are_written_one_after_the_other() {
-        let path = std::env::temp_dir().join(format!("hookkeeper-pieces-{}", std::process::id()));
+        let source = std::rc::Rc::new("0123456789".repeat(10_000).into_bytes());
+        let path = std::env::temp_dir().join(format!("hookkeeper-pieces-{source:p}"));
         #[expect(clippy::disallowed_methods, reason = "a test makes its own folder")]
         std::fs::create_dir_all(&path).unwrap();
-        let source = std::rc::Rc::new("0123456789".repeat(10_000).into_bytes());
         let mut pieces = Pieces::default();
         for end in [100_000, 5_000, 0] {
             pieces.push("[");
