@@ -14,6 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import books  # noqa: E402
 import executions  # noqa: E402
+import redaction  # noqa: E402
 import transcript  # noqa: E402
 from books import AGENT, MAIN, Kept, Project  # noqa: E402
 from rig import (HERE, Contestant, Failed, Ratio, Row, build_release, compile_c,  # noqa: E402
@@ -161,6 +162,18 @@ class Bench:
                      Row(f"execute {what}, 10,000 tasks", large, [Ratio("1,000", [small], 12)])]
         return race(rows, max(20, self.starts // 5))
 
+    def redaction(self) -> list[Row]:
+        """What repeats itself is redacted at no more than three times the cost of other text."""
+        project = redaction.recording(self.project("recording"))
+        usual = redaction.recorded(project, redaction.ordinary())
+        return race([
+            Row("floor, between recordings", self.floor()),
+            Row("recorded: 1 MB of code, logs and prose", usual),
+            *(Row(f"recorded: 1 MB of `{part.strip()}`",
+                  redaction.recorded(project, redaction.repeated(part)), [Ratio("ordinary", [usual], 3)])
+              for part in redaction.REPEATED),
+        ], max(10, self.starts // 20))
+
     def scripts(self) -> list[Row]:
         """The same single update by others, in fewer starts: they are slow."""
         room, ours = self.room / "scripts", books.agent_start(self.project("beside-scripts"))
@@ -222,6 +235,7 @@ def main() -> None:
         bench.fresh.verify()
         bench.aged.verify()
         rows += bench.executions()
+        rows += bench.redaction()
         rows += bench.scripts()
         counts = bench.counts()
     load = os.getloadavg()[0]

@@ -748,6 +748,8 @@ fn commits_come_from_git() {
     git(&["commit", "-q", "--allow-empty", "-m", "feat(auth): Add User model"]);
     good(run(&scratch, &["next", "auth"]));
     git(&["commit", "-q", "--allow-empty", "-m", "feat(auth): Add login"]);
+    let token = format!("ghp_{}", "a1".repeat(18));
+    git(&["commit", "-q", "--allow-empty", "-m", &format!("fix(auth): Rotate {token}")]);
     let said = good(run(&scratch, &["rebuild", "auth"]));
     assert!(said.contains("the plan, the brief or git said otherwise"), "{said}");
     let commits: Vec<String> = state(&scratch)["commits"]
@@ -756,7 +758,8 @@ fn commits_come_from_git() {
         .iter()
         .map(|c| c.as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(commits.len(), 2);
+    assert_eq!(commits.len(), 3);
+    assert!(commits[2].ends_with(": fix(auth): Rotate [redacted]"), "{commits:?}");
     assert!(
         commits[0].ends_with(": feat(auth): Add User model")
             && commits[1].ends_with(": feat(auth): Add login"),

@@ -25,7 +25,9 @@ pub struct ReportedFindings {
 }
 
 pub fn read(message: &str, redact: &Redactor) -> ReportedFindings {
-    let mut found = from_block(message).unwrap_or_else(|| from_lists(message));
+    // Redacted before it is read: a secret of several lines falls apart in a list.
+    let mut found =
+        from_block(message, redact).unwrap_or_else(|| from_lists(&redact.text(message)));
     found.findings.truncate(FINDINGS);
     found.recommendations.truncate(RECOMMENDATIONS);
     found.files.truncate(FILES);
@@ -36,24 +38,26 @@ pub fn read(message: &str, redact: &Redactor) -> ReportedFindings {
             (&mut finding.recommendation, LONGEST_TEXT),
             (&mut finding.category, LONGEST_NAME),
         ] {
-            *text = clip_block(&redact.text(text), most);
+            *text = clip_block(text, most);
         }
-        finding.file = finding.file.take().map(|file| clip(&redact.text(&file), LONGEST_TITLE));
+        finding.file = finding.file.take().map(|file| clip(&file, LONGEST_TITLE));
     }
     for text in &mut found.recommendations {
-        *text = clip_block(&redact.text(text), LONGEST_TEXT);
+        *text = clip_block(text, LONGEST_TEXT);
     }
     for file in &mut found.files {
-        *file = clip(&redact.text(file), LONGEST_TITLE);
+        *file = clip(file, LONGEST_TITLE);
     }
     found
 }
 
 /// The first fenced block that is a JSON object with a `findings` list.
-fn from_block(message: &str) -> Option<ReportedFindings> {
+fn from_block(message: &str, redact: &Redactor) -> Option<ReportedFindings> {
     let mut blocks = message.split("```").skip(1).step_by(2);
     blocks.find_map(|block| {
         let body = block.get(block.find('{')?..)?.trim_end();
+        Object::parse(body.as_bytes()).ok()?.objects("findings")?;
+        let body = json::map_strings(body, |key, text| redact.field(key, text));
         let object = Object::parse(body.as_bytes()).ok()?;
         let findings = object.objects("findings")?;
         let texts = |key: &str| -> Vec<String> {

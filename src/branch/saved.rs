@@ -7,7 +7,7 @@ use crate::branch::document::BranchState;
 use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
 use crate::core::redaction::Redactor;
-use crate::core::text::{Extra, clip};
+use crate::core::text::Extra;
 use crate::session::workflow::{IDLE, Workflow};
 
 const LONGEST_TODO: usize = 300;
@@ -33,7 +33,7 @@ impl Execution {
 
     /// These todos in the place of the ones before.
     pub fn set(&mut self, todos: &[Todo], redact: &Redactor) {
-        let short = |text: &str| clip(&redact.text(text), LONGEST_TODO);
+        let short = |text: &str| redact.line(text, LONGEST_TODO);
         let kept = todos.iter().take(TODOS).map(|todo| Todo {
             content: short(&todo.content),
             active_form: todo.active_form.as_deref().map(short),

@@ -77,7 +77,8 @@ fn preview(head: &[u8], redact: &Redactor) -> String {
         return NO_TEXT.into();
     }
     // What is secret may span lines.
-    let text = redact.text(text);
+    let is_cut = u64::try_from(head.len()).is_ok_and(|length| length >= HEAD);
+    let text = if is_cut { redact.cut(text) } else { redact.text(text) };
     let short = |line: &str| clip_block(line.trim_end(), LONGEST_LINE);
     text.lines().take(LINES).map(short).collect::<Vec<_>>().join("\n")
 }

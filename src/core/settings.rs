@@ -3,6 +3,9 @@
 
 use serde_json::Value;
 
+use crate::core::redaction::patterns::{self, MOST};
+use crate::core::text::clip;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Nothing is synced.
@@ -62,7 +65,7 @@ struct File {
     /// Ask agents for a findings block when they start.
     #[schemars(extend("type" = "boolean", "default" = false))]
     request_findings: Option<bool>,
-    /// Extra patterns (regular expressions) to redact.
+    /// Extra patterns (regular expressions) to redact: 32 at most, of 512 bytes each.
     #[schemars(extend("type" = "array"))]
     redact: Option<Vec<String>>,
     /// Ring the terminal for verdicts and escalations.
@@ -108,15 +111,17 @@ impl Settings {
         };
         let mut wrong = Vec::new();
         for (key, value) in &fields {
-            if settings.set(key, value).is_none() {
-                wrong.push(format!("`{key}` cannot be {value}"));
+            match settings.set(key, value) {
+                Some(faults) => wrong.extend(faults),
+                None => wrong.push(format!("`{key}` cannot be {value}")),
             }
         }
         (settings, (!wrong.is_empty()).then(|| wrong.join(", ")))
     }
 
-    /// `None` if the value does not fit. Keys that we do not know are somebody else's.
-    fn set(&mut self, key: &str, value: &Value) -> Option<()> {
+    /// What is wrong with parts of the value; `None` if it does not fit at all. Keys that we do
+    /// not know are somebody else's.
+    fn set(&mut self, key: &str, value: &Value) -> Option<Vec<String>> {
         match key {
             "durability" => {
                 self.durability = match value.as_str()? {
@@ -139,11 +144,9 @@ impl Settings {
                 let patterns = value.as_array()?.iter();
                 let patterns: Option<Vec<String>> =
                     patterns.map(|pattern| pattern.as_str().map(str::to_owned)).collect();
-                let patterns = patterns?;
-                if patterns.iter().any(|pattern| regex_lite::Regex::new(pattern).is_err()) {
-                    return None;
-                }
+                let (patterns, faults) = usable(patterns?);
                 self.redact = patterns;
+                return Some(faults);
             }
             "systems" => {
                 for (name, on) in value.as_object()? {
@@ -154,8 +157,25 @@ impl Settings {
             }
             _ => {}
         }
-        Some(())
+        Some(Vec::new())
     }
+}
+
+/// The patterns that can be used, and why the others cannot: one of them does not cost the rest.
+fn usable(mut patterns: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let mut faults = Vec::new();
+    if patterns.len() > MOST {
+        let count = patterns.len();
+        faults.push(format!("`redact` has {count} patterns; the first {MOST} are used"));
+        patterns.truncate(MOST);
+    }
+    patterns.retain(|pattern| {
+        let fault = patterns::fault(pattern);
+        let name = clip(pattern, 40);
+        faults.extend(fault.map(|fault| format!("the pattern `{name}` in `redact` {fault}")));
+        fault.is_none()
+    });
+    (patterns, faults)
 }
 
 #[cfg(test)]
@@ -170,7 +190,24 @@ mod tests {
         assert_eq!(settings.keep_backups, 3);
         assert_eq!(wrong.as_deref(), Some("`keep_backups` cannot be \"three\""));
         assert!(Settings::read(b"{").1.is_some());
-        assert!(Settings::read(br#"{"redact": ["("]}"#).1.is_some());
         assert_eq!(Settings::read(b"{}"), (Settings::default(), None));
+    }
+
+    #[test]
+    fn patterns_that_cannot_be_used_are_named_and_the_others_hold() {
+        let long = "x".repeat(513);
+        let bytes =
+            format!(r#"{{"redact": ["(", "CORP-[0-9]+", "{long}", "((a{{99}}){{99}}){{9}}"]}}"#);
+        let (settings, wrong) = Settings::read(bytes.as_bytes());
+        assert_eq!(settings.redact, ["CORP-[0-9]+"]);
+        let wrong = wrong.unwrap();
+        for fault in ["`(` in `redact` is no", "is too long", "`((a{99}){99}){9}` in `redact` is"] {
+            assert!(wrong.contains(fault), "{wrong}");
+        }
+        let many: Vec<String> = (0..40).map(|n| format!("P{n}")).collect();
+        let (settings, wrong) =
+            Settings::read(serde_json::json!({"redact": many}).to_string().as_bytes());
+        assert_eq!(settings.redact, many[..MOST]);
+        assert_eq!(wrong.unwrap(), "`redact` has 40 patterns; the first 32 are used");
     }
 }

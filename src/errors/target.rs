@@ -8,12 +8,14 @@ use crate::core::text::{Extra, clip, relative};
 
 const LONGEST: usize = 120;
 const LONGEST_CONTEXT: usize = 300;
+/// So much of a command is read to see what it is about.
+const LONGEST_AIM: usize = 2000;
 
 /// `tool target`: the URL's host and path, the file, or the command's first words.
 pub fn describe_target(tool: &str, input: &Object, root: &str, redact: &Redactor) -> String {
     let aim = ["url", "file_path", "notebook_path", "command", "path", "query", "subagent_type"]
         .into_iter()
-        .find_map(|key| input.word(key).map(|value| (key, redact.text(&value))));
+        .find_map(|key| input.word(key).map(|value| (key, redact.head(&value, LONGEST_AIM))));
     let aim = match aim {
         Some(("url", url)) => host_and_path(&url),
         Some(("command", line)) => first_words(&line),
@@ -29,7 +31,7 @@ pub fn context(input: &Object, root: &str, redact: &Redactor) -> Extra {
     let mut context = Extra::new();
     let mut put = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            let value = clip(&redact.text(&value), LONGEST_CONTEXT);
+            let value = redact.line(&value, LONGEST_CONTEXT);
             context.insert(name.to_owned(), value.into());
         }
     };

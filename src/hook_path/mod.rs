@@ -13,6 +13,7 @@ use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::reply::{self, Reply};
 use crate::core::settings::Settings;
+use crate::core::text::clip;
 use crate::core::time;
 use crate::hooks;
 use crate::loops::governor::CLIENTS_CAP;
@@ -128,6 +129,7 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     let mut news = store.take_remarks();
     news.extend(state.take_remarks());
     news.append(&mut plan.notices);
+    news.extend(context.redact.dropped().into_iter().map(too_costly));
     // The events of a tool call come by the thousand; they do not look.
     if news.is_empty() && !(kind.row().shows_notices && can_show) {
         return;
@@ -142,6 +144,16 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
         // First of all: what is to be said must not be lost with the rest.
         plan.changes.insert(0, Change::Put(read.write(&notices)));
     }
+}
+
+/// A pattern that a project's settings have and that was not used to its end.
+fn too_costly(pattern: String) -> (String, String) {
+    let name = clip(&pattern, 40);
+    let text = format!(
+        "HookKeeper: the pattern `{name}` in `redact` of .claude/hookkeeper.json takes too much work; \
+         what comes after that is not searched for it."
+    );
+    (format!("settings/redact/{name}"), text)
 }
 
 fn context<'a>(

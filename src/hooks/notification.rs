@@ -14,10 +14,11 @@ const LONGEST_TYPE: usize = 40;
 const LONGEST_TEXT: usize = 200;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
-    let clean = |key: &str| event.text(key).map(|text| context.redact.text(&text));
-    let kind = clean("notification_type").unwrap_or_else(|| "unknown".into());
-    let kind = clip(&kind, LONGEST_TYPE);
-    let texts: Vec<String> = [clean("title"), clean("message")].into_iter().flatten().collect();
+    let clean =
+        |key: &str, most: usize| event.text(key).map(|text| context.redact.line(&text, most));
+    let kind = clean("notification_type", LONGEST_TYPE).unwrap_or_else(|| "unknown".into());
+    let texts: Vec<String> =
+        ["title", "message"].into_iter().filter_map(|key| clean(key, LONGEST_TEXT)).collect();
     let mut plan = Plan::because(format!("notification: {kind}"));
     let read = state.read::<Notifications>(&());
     let mut notifications = read.value.cloned().unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
-use crate::core::text::{clip_block, file_and_line};
+use crate::core::text::file_and_line;
 use crate::core::time::{self, Time};
 use crate::errors::document::{
     Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record, Tally,
@@ -110,7 +110,7 @@ fn failure(event: &Event, context: &Context) -> Failure {
         class,
         target: target::describe_target(&tool, &input, &context.root, &context.redact),
         tool,
-        message: clip_block(&context.redact.text(&message), LONGEST_MESSAGE),
+        message: context.redact.block(&message, LONGEST_MESSAGE),
         context: target::context(&input, &context.root, &context.redact),
         session_id: event.session_id.clone(),
         agent_id: event.agent_id.clone(),

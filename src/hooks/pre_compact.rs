@@ -170,8 +170,7 @@ fn reason(event: &Event, context: &Context) -> String {
     }
     match event.text("custom_instructions") {
         Some(text) => {
-            let text = context.redact.text(&text);
-            format!("manual: {}", crate::core::text::clip(&text, LONGEST_INSTRUCTIONS))
+            format!("manual: {}", context.redact.line(&text, LONGEST_INSTRUCTIONS))
         }
         None => "manual".into(),
     }

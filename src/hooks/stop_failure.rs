@@ -2,9 +2,10 @@
 //! user should hear of waits for the next event.
 
 use crate::agents::result::{AgentResult, FAILED};
+use crate::branch::agents_document::LONGEST_RESULT;
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
-use crate::core::text::{Extra, clip, clip_block};
+use crate::core::text::Extra;
 use crate::errors::classify;
 use crate::errors::document::{Class, Failure};
 use crate::hooks::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
@@ -25,7 +26,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let live = record::open_session(event, state, context);
     let error = event.text("error").unwrap_or_else(|| "unknown".into());
-    let error = clip(&context.redact.text(&error), LONGEST_NAME);
+    let error = context.redact.line(&error, LONGEST_NAME);
     let message = event.text("last_assistant_message").unwrap_or_default();
     let class = match classify::stop_failure(&error, &message) {
         // There is no source file behind an API error.
@@ -38,7 +39,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         class,
         tool: API.into(),
         target: format!("{API} {error}"),
-        message: clip_block(&context.redact.text(&message), LONGEST_MESSAGE),
+        message: context.redact.block(&message, LONGEST_MESSAGE),
         context: details,
         session_id: event.session_id.clone(),
         agent_id: None,
@@ -65,7 +66,8 @@ fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Pl
     let side_file = subagent_stop::side_file_of(event, id, context);
     subagent_stop::identify(&mut agent, side_file.as_ref(), context);
     let result = AgentResult::from_agent(agent, FAILED, context.now);
-    let message = event.text("last_assistant_message").map(|text| context.redact.text(&text));
+    let message =
+        event.text("last_assistant_message").map(|text| context.redact.line(&text, LONGEST_RESULT));
     let mut witness = Witness::new(state, context);
     witness.end(&result, message.as_deref());
     subagent_stop::end(&mut plan, &mut live, &[result], state, context);

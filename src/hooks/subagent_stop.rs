@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::agents::agent::{Agent, ENDING};
 use crate::agents::findings;
 use crate::agents::result::{AgentResult, ArchivedResult, FAILED, Finding, INTERRUPTED, SUCCESS};
+use crate::branch::agents_document::LONGEST_RESULT;
 use crate::branch::witness::Witness;
 use crate::client::side_file::{self, SideFile};
 use crate::client::transcript::AgentWork;
@@ -44,7 +45,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         plural(result.findings.len(), "finding")
     );
     record::mark_seen(&mut live, context);
-    let words = event.text("last_assistant_message").map(|words| context.redact.text(&words));
+    let words = event
+        .text("last_assistant_message")
+        .map(|words| context.redact.line(&words, LONGEST_RESULT));
     witness.end(&result, words.as_deref());
     end(&mut plan, &mut live, &[result], state, context);
     witness.put(&mut plan);

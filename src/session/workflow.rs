@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::redaction::Redactor;
-use crate::core::text::{Extra, clip};
+use crate::core::text::Extra;
 
 pub const EXECUTING: &str = "executing";
 pub const IDLE: &str = "idle";
@@ -28,7 +28,7 @@ impl Workflow {
         Self {
             phase: Some(EXECUTING.into()),
             active: Some(command.to_owned()),
-            args: Some(clip(&redact.text(args), LONGEST_ARGUMENTS)),
+            args: Some(redact.line(args, LONGEST_ARGUMENTS)),
             extra: Extra::new(),
         }
     }

@@ -14,8 +14,10 @@ const LARGEST: usize = 1 << 20;
 /// Keeps a payload and says where. Needs no lock: every file has a name of its own.
 pub fn keep(state: &Dir, bytes: &[u8], redact: &Redactor, now: Time, pid: u32) -> Result<PathBuf> {
     let room = state.make("rejected")?;
-    let cut = bytes.get(..LARGEST).unwrap_or(bytes);
-    let text = redact.text(&String::from_utf8_lossy(cut));
+    let text = match bytes.get(..LARGEST) {
+        Some(head) => redact.cut(&String::from_utf8_lossy(head)),
+        None => redact.text(&String::from_utf8_lossy(bytes)),
+    };
     let text = text.get(..text.floor_char_boundary(LARGEST)).unwrap_or_default();
     let name = format!("{}-{pid}.txt", time::stamp(now));
     room.remove(&name)?;

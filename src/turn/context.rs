@@ -9,7 +9,7 @@ use crate::client::todos::Todo;
 use crate::client::transcript::{AgentWork, Cost, InContext};
 use crate::core::redaction::Redactor;
 use crate::core::settings::Settings;
-use crate::core::text::{clip, relative};
+use crate::core::text::relative;
 use crate::core::time::{self, Time};
 use crate::execute::unfinished::Unfinished;
 use crate::git::refs::Git;
@@ -39,7 +39,7 @@ impl Context<'_> {
 
     /// A task's text as documents have it: redacted, short, on one line.
     pub fn task(&self, text: &str) -> String {
-        clip(&self.redact.text(text), LONGEST_TASK)
+        self.redact.line(text, LONGEST_TASK)
     }
 
     /// A path as the project sees it.

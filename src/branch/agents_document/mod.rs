@@ -23,7 +23,8 @@ use crate::state::{Doc, Row, Trouble, document};
 /// Finished agents that are kept. Those that run are never dropped.
 const FINISHED: usize = 100;
 const AGENTS: &str = "agents";
-const LONGEST_RESULT: usize = 200;
+/// Of an agent's last words.
+pub const LONGEST_RESULT: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BranchAgents {

@@ -25,6 +25,7 @@ use crate::session::live::Live;
 use crate::store::view::View;
 
 const COMMITS: &str = "--max-count=30";
+const LONGEST_COMMIT: usize = 200;
 
 /// A branch as the command line sees it.
 pub struct Branch {
@@ -107,12 +108,12 @@ pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
     let Some(start) = live.and_then(|live| live.git_commit_start.as_deref()) else {
         return Vec::new();
     };
-    let Ok(root) = project.root() else { return Vec::new() };
+    let (Ok(root), Ok(redact)) = (project.root(), project.redactor()) else { return Vec::new() };
     let range = format!("{start}..HEAD");
     let args =
         ["log", "--no-color", "--no-show-signature", "--format=%h %s", COMMITS, &range, "--"];
     let text = Git::in_dir(&root).answer(&args).ok().flatten().unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
+    text.lines().map(|line| redact.line(line, LONGEST_COMMIT)).collect()
 }
 
 /// The session that is meant; else the one whose state was saved, or the only one that lives.

@@ -1,178 +1,95 @@
 //! Takes secrets out of text before it is stored: keys of the common shapes, bearer tokens,
 //! passwords in URLs, flags and assignments, private keys. Ids, paths and hashes stay.
 //!
-//! One pass from left to right; at every place where a word begins, the [`rules`] are tried.
+//! [`scan`] goes over a text once; what it looks for stands in the tables of [`tokens`], [`names`]
+//! and [`places`]. A project's own [`patterns`] come after it.
 
-pub mod rules;
+mod classes;
+mod looks;
+pub mod names;
+pub mod patterns;
+mod places;
+mod runs;
+pub mod scan;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod values;
 
-use regex_lite::Regex;
+use crate::core::redaction::names::Kind;
+use crate::core::redaction::patterns::Patterns;
+use crate::core::text::{clip, clip_block};
 
 pub const MARK: &str = "[redacted]";
+
+/// How much behind the part that is kept is looked at. Longer than any token.
+const MARGIN: usize = 4096;
 
 /// Redacts by the built-in rules and a project's own patterns.
 #[derive(Default)]
 pub struct Redactor {
-    patterns: Vec<Regex>,
+    patterns: Patterns,
 }
 
 impl Redactor {
     /// Patterns that are no regular expressions were reported when the settings were read.
     pub fn new(patterns: &[String]) -> Self {
-        Self { patterns: patterns.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect() }
+        Self { patterns: Patterns::new(patterns) }
     }
 
+    /// All of a text.
     pub fn text(&self, text: &str) -> String {
-        let mut text = built_in(text);
-        for pattern in &self.patterns {
-            text = pattern.replace_all(&text, MARK).into_owned();
-        }
-        text
+        self.patterns.replace(scan::redact(text, false).0)
     }
-}
 
-impl Redactor {
+    /// The first `most` characters on one line: what is not kept is not looked at, and a secret
+    /// that begins in what is kept goes, wherever it ends.
+    pub fn line(&self, text: &str, most: usize) -> String {
+        clip(&self.head(text.trim_start(), most), most)
+    }
+
+    /// The same with line breaks kept.
+    pub fn block(&self, text: &str, most: usize) -> String {
+        clip_block(&self.head(text, most), most)
+    }
+
+    /// The beginning of a text, long enough for `most` characters of it. Ends with `…` if there is
+    /// more.
+    pub fn head(&self, text: &str, most: usize) -> String {
+        // A character has at most four bytes; what is clean gets shorter, never what is kept.
+        let wanted = most.saturating_mul(4).saturating_add(2 * MARGIN);
+        if text.len() <= wanted {
+            return self.text(text);
+        }
+        let head = text.get(..text.floor_char_boundary(wanted)).unwrap_or_default();
+        self.cut(head)
+    }
+
+    /// A text that was cut off: what may be the beginning of a secret at its end goes too.
+    pub fn cut(&self, text: &str) -> String {
+        let mut clean = self.patterns.replace(scan::redact(text, true).0);
+        if !self.patterns.is_empty() {
+            // What a project's pattern would match may begin in the last part and end behind it.
+            let tail = clean.rfind(MARK).map_or(0, |at| at + MARK.len());
+            let sure = clean.len().saturating_sub(patterns::LONGEST_MATCH).max(tail);
+            clean.truncate(clean.floor_char_boundary(sure));
+        }
+        clean.push('…');
+        clean
+    }
+
     /// A value that is stored with its key: the key may say that the value is a secret.
     pub fn field(&self, key: &str, value: &str) -> String {
-        if rules::is_secret_name(key) || rules::is_secret_header(key) {
+        let kind = names::kind(key.as_bytes());
+        let is_secret = kind.is_some_and(|kind| kind != Kind::Weak);
+        if is_secret || names::is_header(key.as_bytes()) {
             return MARK.to_owned();
         }
         self.text(value)
     }
-}
 
-fn built_in(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut at = 0;
-    let mut word_before = false;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        if !word_before
-            && let Some(secret) = rules::ALL.iter().find_map(|rule| rule(rest))
-            && let (Some(keep), true) = (rest.get(..secret.start), secret.end > secret.start)
-        {
-            clean.push_str(keep);
-            clean.push_str(MARK);
-            at += secret.end;
-            word_before = false;
-            continue;
-        }
-        if let Some(escape) = escape(rest) {
-            // In a JSON text the letter of `\\n` is no part of the word behind it.
-            clean.push_str(escape);
-            at += escape.len();
-            word_before = false;
-            continue;
-        }
-        let Some(c) = rest.chars().next() else { break };
-        word_before = c.is_ascii_alphanumeric() || c == '_';
-        clean.push(c);
-        at += c.len_utf8();
-    }
-    clean
-}
-
-fn escape(rest: &str) -> Option<&str> {
-    let escape = rest.get(..2)?;
-    matches!(escape, "\\n" | "\\t" | "\\r").then_some(escape)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Text with the secret in angle brackets.
-    const SECRETS: [&str; 55] = [
-        "{\"Authorization\":\"token <abcdef123456>\"}",
-        "{\\\"Authorization\\\": \\\"<abcdef123456>\\\"}",
-        "{\"Cookie\":\"<a=abcdef123456>\"}",
-        "curl -H 'Authorization: Bearer <sk-test-FAKE0123456789abcdef>'",
-        "authorization: bearer <abcdef123456>",
-        "Authorization: Basic <dXNlcjpwYXNzd29yZA==>",
-        "x-api-key: <k3yk3yk3yk3y>",
-        "Cookie: <session=abcd1234; theme=dark>",
-        "export OPENAI_API_KEY=<abcdefghijklmnop>",
-        "key <sk-ant-api03-AbCd1234EfGh5678-xyz>",
-        "stripe <sk_live_51H8abcdefGHIJ>",
-        "hook <whsec_abcdefgh12345678>",
-        "git clone https://<ghp_16C7e42F292c6912E7710c838347Ae178B4a>@github.com/x/y",
-        "<github_pat_11ABCDEFG0abcdefghij_klmnop>",
-        "<gho_16C7e42F292c6912E7710c838347Ae178B4a>",
-        "<glpat-ABCdef1234567890abcd>",
-        "slack <xoxb-123456789012-abcdefGHIJ>",
-        "<xapp-1-A012345-678-abcdef>",
-        "aws <AKIAIOSFODNN7EXAMPLE> ok",
-        "AWS_SECRET_ACCESS_KEY=<wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY>",
-        "google <AIzaSyA1234567890abcdefghijklmnopqrstuv>",
-        "<ya29.a0AfH6SMBx1234567890abcdef>",
-        "<npm_abcdefghijklmnopqrstuvwxyz0123456789>",
-        "<pypi-AgEIcHlwaS5vcmcCJDEyMzQ1Njc4OTAxMjM0>",
-        "<dckr_pat_abcdEFGH1234ijklMNOP>",
-        "<hf_abcdefghijklmnopqrst1234>",
-        "<SG.abcdefghij1234567890.klmnopqrstuv>",
-        "<shpat_0123456789abcdef0123456789abcdef>",
-        "<dop_v1_0123456789abcdef0123456789abcdef>",
-        "<eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_123>",
-        "postgres://admin:<hunter2>@db.local:5432/x",
-        "redis://:<p4ss>@cache",
-        "mysql -u root -p<hunter2> shop",
-        "sshpass -p '<hunter2>' ssh host",
-        "curl -u bob:<hunter2> http://x",
-        "tool --password <hunter2> --verbose",
-        "tool --api-key=<zzzz>",
-        "DB_PASSWORD=\"<correct horse battery>\" make",
-        "{\"password\": \"<hunter2>\"}",
-        "{\\\"client_secret\\\": \\\"<abc>\\\"}",
-        "password: <hunter2>",
-        "https://api.example.com/v1?api_key=<abcdef>&x=1",
-        "https://hooks.slack.com/services/<T000/B000/XXXX>",
-        "DefaultEndpointsProtocol=https;AccountKey=<abcd1234+/==>;x",
-        "<-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----->\nafter",
-        "<-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl, cut off>",
-        "GITHUB_TOKEN=<abc>",
-        "machine h login bob password <s3cr3tpw>",
-        "<hvs.CAESIJ1234567890abcdefghij>",
-        "docker login -u x -p <hunter2> registry",
-        "{\"accessToken\": \"<abc>\"}",
-        "{\"private_key\": \"<-----BEGIN PRIVATE KEY-----\\nMII\\n-----END PRIVATE KEY-----\\n>\"}",
-        "{\"error\": \"line\\n<ghp_16C7e42F292c6912E7710c838347Ae178B4a>\"}",
-        "githubToken=<abc>",
-        "{\"password\": \"<a \\\" b>\", \"x\": 1}",
-    ];
-
-    #[test]
-    fn secrets_go_and_the_rest_stays() {
-        for case in SECRETS {
-            let text = case.replace(['<', '>'], "");
-            let (before, rest) = case.split_once('<').unwrap();
-            let (_, after) = rest.split_once('>').unwrap();
-            let expected = format!("{before}{MARK}{after}");
-            assert_eq!(Redactor::default().text(&text), expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_secret_stays() {
-        for text in [
-            "Unexpected token: identifier",
-            "SyntaxError: Unexpected token ';'",
-            "commit 9f99b61ba6274cde98567e07b84da7b2deadbeef",
-            "src/auth/password.ts:12",
-            "session 9f99b61b-a627-4cde-9856-7e07b84da7b2",
-            "sk-learn-is-a-library-name",
-            "the password field is empty",
-            "npm_config_cache and hf_hub",
-            "PASSWORD=$DB_PASSWORD",
-            "http://127.0.0.1:9/health",
-            "git@github.com:x/y.git",
-            "toolu_000102 tokens: 1020",
-            "Schlüssel 🦀 und Ähnliches",
-        ] {
-            assert_eq!(Redactor::default().text(text), text);
-        }
-    }
-
-    #[test]
-    fn a_project_may_add_patterns() {
-        let redactor = Redactor::new(&["CUST-[0-9]+".into()]);
-        assert_eq!(redactor.text("for CUST-1234"), format!("for {MARK}"));
+    /// What was not looked for any more, because it cost too much.
+    pub fn dropped(&self) -> Vec<String> {
+        self.patterns.dropped()
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
-use crate::core::text::clip_block;
 use crate::errors::classify;
 use crate::errors::document::Class;
 use crate::execute::TasksFolder;
@@ -43,7 +42,7 @@ pub fn run(
         recover_task(folder, &folder.repository(&state)?, id)?;
     }
     let redact = project.redactor()?;
-    let text = |text: &String| clip_block(&redact.text(text), LONGEST);
+    let text = |text: &String| redact.block(text, LONGEST);
     let message = text(&options.message);
     let limited =
         options.rate_limit || classify::failure(&options.message, None) == Class::RateLimit;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use crate::console::checkout;
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
+use crate::core::redaction::Redactor;
 use crate::core::text::{Extra, clip};
 use crate::core::time;
 use crate::loops::autonomous::commands::{change, read, required};
@@ -69,7 +70,8 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         phase.name()
     );
     let found = format!("{} with {findings} findings", phase.name());
-    let proof = prove(project, options, phase, summary.as_deref().unwrap_or(&found))?;
+    let summed = summary.as_deref().unwrap_or(&found);
+    let proof = prove(project, options, phase, summed, &redact)?;
     let (artifact, git_sha, branch) = proof;
     let summary = summary.unwrap_or_else(|| artifact.clone());
     let now = command.now;
@@ -141,6 +143,7 @@ fn prove(
     options: &Arguments,
     phase: Phase,
     summary: &str,
+    redact: &Redactor,
 ) -> anyhow::Result<(String, String, Option<String>)> {
     let root = project.root()?;
     let cwd = project.process.cwd();
@@ -155,7 +158,7 @@ fn prove(
                 "phase {} ends with a document: --artifact PATH (it must exist, not be empty and be committed)",
                 phase.name()
             ),
-            Proof::Commit => Ok((clip(&head, 200), sha, branch)),
+            Proof::Commit => Ok((redact.line(&head, 200), sha, branch)),
             Proof::Summary => Ok((clip(summary, 200), sha, branch)),
         };
     };

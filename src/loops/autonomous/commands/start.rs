@@ -63,7 +63,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
     let redact = project.redactor()?;
     let feature = options.feature.as_ref().or(options.named.as_ref());
     let feature = required(&redact.text(feature.map_or("", String::as_str)), "the feature")?;
-    let promise = required(&options.promise, "the promise")?;
+    let promise = required(&redact.text(&options.promise), "the promise")?;
     let budget = budget(options.budget)?;
     let root = project.root()?;
     let first = if options.skip_brainstorm { Phase::Plan } else { Phase::Brainstorm };

@@ -114,7 +114,7 @@ fn start(
             active: true,
             iteration: 1,
             max_iterations,
-            completion_promise: promise.trim().to_owned(),
+            completion_promise: redact.text(promise.trim()),
             prompt: redact.text(prompt),
             started_at: time::spell(command.now),
             session_id: command.session.clone(),

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::core::text::{clip, keep_newest};
+use crate::core::redaction::Redactor;
+use crate::core::text::keep_newest;
 use crate::git::command::Git;
 use crate::loops::iterative::document::progress::Log;
 use crate::loops::iterative::document::{COMMITS, Task};
@@ -10,7 +11,12 @@ use crate::loops::iterative::document::{COMMITS, Task};
 const LONGEST: usize = 200;
 
 /// `abc1234: subject` for each, the oldest first; `None` if git cannot tell. No lock is held.
-pub fn collect_commits(root: &Path, task: &Task, log: &Log) -> Option<Vec<String>> {
+pub fn collect_commits(
+    root: &Path,
+    task: &Task,
+    log: &Log,
+    redact: &Redactor,
+) -> Option<Vec<String>> {
     let git = Git::in_dir(root);
     let mut hashes = task.commits.iter().filter_map(|commit| commit.split(':').next());
     let last = hashes.rfind(is_hash);
@@ -27,7 +33,7 @@ pub fn collect_commits(root: &Path, task: &Task, log: &Log) -> Option<Vec<String
     let base = log.base().filter(is_hash).map(|base| format!("{base}..HEAD"));
     let text =
         base.and_then(|range| ask(&[&range, "--"])).or_else(|| ask(&[&since, "HEAD", "--"]))?;
-    let mut commits: Vec<String> = text.lines().map(|line| clip(line, LONGEST)).collect();
+    let mut commits: Vec<String> = text.lines().map(|line| redact.line(line, LONGEST)).collect();
     keep_newest(&mut commits, COMMITS);
     Some(commits)
 }

@@ -57,9 +57,8 @@ pub fn run(at: &TaskCommand, options: &Guardrail) -> anyhow::Result<Outcome> {
             new.extend(fresh.iter().map(guardrails::Guardrail::markdown));
             format!("Taken over from {from}: {}.", plural(fresh.len(), "guardrail"))
         } else {
-            let text = |text: &Option<String>| {
-                clip(&redact.text(text.as_deref().unwrap_or_default()), 500)
-            };
+            let text =
+                |text: &Option<String>| redact.line(text.as_deref().unwrap_or_default(), 500);
             let state = around.get_by::<Task>(&slug).cloned().unwrap_or_default();
             let learned = match state.current() {
                 Some(id) => format!("{id} iteration {}", state.current_iteration),

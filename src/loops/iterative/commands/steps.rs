@@ -49,7 +49,7 @@ pub fn log(at: &TaskCommand, log: &Log) -> anyhow::Result<Outcome> {
             did: text(&log.did),
             remaining: text(&log.remaining),
             blockers: text(&log.blockers),
-            commit: log.commit.clone(),
+            commit: log.commit.as_ref().and_then(text),
             signal: log.signal.as_ref().and_then(text),
             ..Entry::default()
         };

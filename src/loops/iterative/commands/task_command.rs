@@ -38,7 +38,8 @@ impl TaskCommand<'_> {
                 .unwrap_or_default(),
         };
         let log = Log::parse(text(Part::Progress)).unwrap_or_default();
-        Ok(commits::collect_commits(&self.root()?, &task, &log))
+        let redact = self.command.project.redactor()?;
+        Ok(commits::collect_commits(&self.root()?, &task, &log, &redact))
     }
 
     /// Changes a task under the lock, and what its session knows of it.

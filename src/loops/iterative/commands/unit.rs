@@ -143,7 +143,7 @@ fn is_one_word_each<'a>(mut items: impl Iterator<Item = &'a str>) -> bool {
 
 /// A text on one line; one that would have to be cut is refused.
 pub fn one_line(redact: &Redactor, text: &str, what: &str) -> anyhow::Result<String> {
-    let text = clip(&redact.text(text), usize::MAX);
+    let text = redact.line(text, usize::MAX);
     let length = text.chars().count();
     ensure!(length <= LONGEST, "{what} has {length} characters; {LONGEST} at most");
     Ok(text)

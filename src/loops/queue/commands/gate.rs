@@ -75,10 +75,10 @@ fn execute(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let status = if ran.code == 0 { "pass" } else { "fail" };
     let gate = Gate {
         status: status.into(),
-        command: Some(clip(&redact.text(&options.command.join(" ")), 300)),
+        command: Some(redact.line(&options.command.join(" "), 300)),
         exit_code: Some(i64::from(ran.code)),
         duration_ms: Some(ran.millis),
-        last_line: ran.last_line.map(|line| clip(&redact.text(&line), 300)),
+        last_line: ran.last_line.map(|line| redact.line(&line, 300)),
         ..given(project, options)?
     };
     record(project, &options.status, gate)?;
@@ -94,7 +94,7 @@ fn given(project: &Project, options: &Arguments) -> anyhow::Result<Gate> {
         timestamp: time::spell(project.process.now()),
         issues: options.issues,
         coverage: options.coverage,
-        note: options.note.as_ref().map(|note| clip(&redact.text(note), 300)),
+        note: options.note.as_ref().map(|note| redact.line(note, 300)),
         ..Gate::default()
     })
 }

@@ -83,7 +83,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let redact = project.redactor()?;
             let item = Item {
                 priority,
-                title: clip(&redact.text(title), 200),
+                title: redact.line(title, 200),
                 description: redact.text(description),
                 session_id: options.who.id(project.process),
                 ..Item::default()

@@ -1,0 +1,142 @@
+//! Secrets on their way through the binary: what an event or a command carries is not stored.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod corpus;
+#[path = "support/dice.rs"]
+mod dice;
+mod support;
+
+use std::fs;
+
+use corpus::Shape;
+use dice::Dice;
+use hookkeeper::inside::core::redaction::MARK;
+use serde_json::{Value, json};
+use support::{Scratch, event, good, tree};
+
+const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
+/// One shape in so many goes through the binary.
+const EVERY: usize = 12;
+
+fn sample() -> Vec<Shape> {
+    let mut dice = Dice(77);
+    let mut shapes = corpus::shapes(corpus::PROVIDERS, &mut dice);
+    shapes.extend(corpus::shapes(corpus::FORMS, &mut dice));
+    shapes.into_iter().step_by(EVERY).collect()
+}
+
+fn started() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    scratch
+}
+
+/// The places below `.claude` that have one of these in clear.
+fn leaks(scratch: &Scratch, secrets: &[String]) -> Vec<String> {
+    let files = tree(&scratch.root().join(".claude")).into_iter();
+    let has = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        secrets.iter().any(|secret| text.contains(secret.as_str()))
+    };
+    files.filter(|(_, bytes)| has(bytes)).map(|(name, _)| name).collect()
+}
+
+fn failing(call: &str, input: Value, error: &str) -> Value {
+    let fields =
+        json!({"tool_name": "Bash", "tool_use_id": call, "tool_input": input, "error": error});
+    event(SESSION, "PostToolUseFailure", fields)
+}
+
+fn reporting(message: &str) -> Value {
+    let fields =
+        json!({"agent_id": "a1", "agent_type": "Explore", "last_assistant_message": message});
+    event(SESSION, "SubagentStop", fields)
+}
+
+#[test]
+fn prompts_commands_errors_and_reports_are_stored_without_secrets() {
+    for shape in sample() {
+        let Shape { name, text, secrets } = &shape;
+        let scratch = started();
+        let prompt = format!("/deploy {text}");
+        let start = json!({"agent_id": "a1", "agent_type": "Explore"});
+        for event in [
+            event(SESSION, "UserPromptSubmit", json!({"prompt": prompt})),
+            event(SESSION, "SubagentStart", start),
+            failing("t1", json!({"command": text}), "Exit code 1"),
+            failing("t2", json!({"command": "make"}), &format!("Exit code 1\n{text}")),
+            reporting(&format!("## Findings\n- [S1] {text}\n  Recommendation: rotate {text}")),
+        ] {
+            scratch.hook(&event);
+        }
+        let marks = tree(&scratch.state())
+            .into_values()
+            .filter(|bytes| bytes.windows(MARK.len()).any(|part| part == MARK.as_bytes()));
+        assert!(marks.count() >= 3, "{name}: the session, the errors and the result are stored");
+        assert_eq!(leaks(&scratch, secrets), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_finding_that_begins_with_a_private_key_does_not_keep_it() {
+    let mut dice = Dice(5);
+    let key = "key\t{dash}BEGIN RSA PRIVATE KEY{dash}\\n  {b64}\\n  {b64}\\n  {dash}END RSA PRIVATE KEY{dash}";
+    let shape = corpus::shapes(key, &mut dice).remove(0);
+    for message in [
+        format!("- [S0] {}\n- [S1] Another finding", shape.text),
+        format!("1. [S0] {}\n", shape.text.replace("\n  ", "\n")),
+    ] {
+        let scratch = started();
+        scratch.hook(&event(SESSION, "SubagentStart", json!({"agent_id": "a1"})));
+        scratch.hook(&reporting(&message));
+        assert_eq!(leaks(&scratch, &shape.secrets), [""; 0], "{message}");
+    }
+}
+
+#[test]
+fn promises_are_stored_without_secrets() {
+    let mut dice = Dice(6);
+    let shape = corpus::shapes("token\tDONE ghp_{a36}", &mut dice).remove(0);
+    for args in [
+        ["branch", "loop", "start", "Work", "--promise"],
+        ["autonomous", "start", "Work", "--skip-brainstorm", "--promise"],
+    ] {
+        let scratch = started();
+        let ran = std::process::Command::new("git")
+            .args(["init", "--quiet", "--initial-branch=feat/x"])
+            .current_dir(scratch.root())
+            .status();
+        assert!(ran.unwrap().success());
+        let mut args = args.to_vec();
+        args.push(&shape.text);
+        good(scratch.run(&args, b""));
+        assert_eq!(leaks(&scratch, &shape.secrets), [""; 0], "{args:?}");
+        let files = tree(&scratch.root().join(".claude"));
+        let says = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).contains("DONE [redacted]");
+        assert!(files.values().any(says), "{args:?}");
+    }
+}
+
+/// A pattern that takes too much work is dropped and named, once; the event is settled.
+#[test]
+fn a_costly_pattern_is_dropped_and_the_user_is_told_once() {
+    let scratch = started();
+    let settings = json!({"redact": ["(a|aa)*c|a", "CORP-[0-9]+"], "record": true});
+    fs::write(scratch.root().join(".claude/hookkeeper.json"), settings.to_string()).unwrap();
+    let prompt = format!("{} CORP-481516", "a".repeat(100_000));
+    let said: Vec<String> = (0..3)
+        .map(|_| {
+            scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": prompt}))).stdout
+        })
+        .collect();
+    let told = said.iter().filter(|said| said.contains("takes too much work"));
+    assert_eq!(told.count(), 1, "{said:?}");
+    assert_eq!(leaks(&scratch, &["CORP-481516".into()]), [""; 0]);
+}
