@@ -9,6 +9,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::core::gate::shell_word;
+
 const LONGEST: usize = 64;
 const DIGEST_MARK: &str = "x-";
 
@@ -108,6 +110,11 @@ impl TaskSlug {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// As it has to stand in a command.
+    pub fn word(&self) -> String {
+        shell_word(&self.0)
     }
 }
 

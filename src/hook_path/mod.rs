@@ -135,7 +135,7 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     let (read, mut notices) = add_news(state, news, context.now);
     if can_show {
         for text in notices.take_waiting() {
-            plan.reply.tell_user(&text);
+            plan.reply.tell_user(text);
         }
     }
     if read.value.cloned().unwrap_or_default() != notices {

@@ -4,6 +4,7 @@
 use anyhow::{Error, bail};
 
 use crate::console::project::Project;
+use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::time::Time;
 use crate::loops::kind::remember_count;
@@ -148,8 +149,9 @@ impl LoopCommand<'_> {
                 title()
             ),
             (Some(own), Some(owner)) if own != owner => bail!(
-                "the {} is driven by session {owner}; to act for it: --session {owner}",
-                title()
+                "the {} is driven by session {owner}; to act for it: --session {}",
+                title(),
+                shell_word(owner)
             ),
             _ => Ok(()),
         }

@@ -81,10 +81,10 @@ pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> 
 
 /// A task without the lock, and what is wrong with its log.
 fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Option<String>)> {
-    let now = at.command.now;
+    let (now, word) = (at.command.now, slug.word());
     let missing = || {
         anyhow::anyhow!(
-            ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {slug}` makes it anew"
+            ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {word}` makes it anew"
         )
     };
     let view = at.command.project.view()?.ok_or_else(missing)?;
@@ -94,7 +94,7 @@ fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Opt
     let Some(state) = read.value else {
         return Err(match read.frozen() {
             Some(Frozen::Unreadable(why)) => anyhow::anyhow!(
-                ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {slug}` makes it anew"
+                ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {word}` makes it anew"
             ),
             Some(why) => anyhow::anyhow!(".claude/iterative/{slug}/state.json {why}"),
             None => missing(),
@@ -157,14 +157,15 @@ fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> St
         let newest = task.commits.last().map(|commit| clip(commit, 100)).unwrap_or_default();
         out.push_str(&format!("{}, the newest {newest}\n", plural(task.commits.len(), "commit")));
     }
+    let word = slug.word();
     for conflict in &documents.conflicts {
         out.push_str(&format!(
-            "Conflict: {conflict}. `hookkeeper iterative rebuild {slug}` settles it.\n"
+            "Conflict: {conflict}. `hookkeeper iterative rebuild {word}` settles it.\n"
         ));
     }
     if let Some(why) = trouble {
         out.push_str(&format!(
-            "Trouble: {why}. `hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is.\n"
+            "Trouble: {why}. `hookkeeper iterative rebuild {word} --new-log` begins a new log with the state as it is.\n"
         ));
     }
     out
@@ -195,13 +196,11 @@ fn unit_row(id: &str, unit: &Unit, task: &Task) -> Vec<String> {
 }
 
 fn next(documents: &TaskDocuments) -> String {
-    let task = &documents.state;
+    let (task, word) = (&documents.state, documents.slug.word());
     if !task.is_open() {
         return match task.ending.verdict.as_deref() {
-            Some("complete") => {
-                format!("Next: `hookkeeper iterative archive {}`\n", documents.slug)
-            }
-            Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", documents.slug),
+            Some("complete") => format!("Next: `hookkeeper iterative archive {word}`\n"),
+            Some(_) => format!("To go on: `hookkeeper iterative resume {word}`\n"),
             None => String::new(),
         };
     }
@@ -221,8 +220,8 @@ fn next(documents: &TaskDocuments) -> String {
             format!("Next: {id}, {what}{}\n", left.unwrap_or_default())
         }
         None if task.units().is_empty() => {
-            let (slug, first) = (&documents.slug, task.first_unit());
-            format!("Next: `hookkeeper iterative unit {slug} '{first}: title | criteria'`\n")
+            let first = task.first_unit();
+            format!("Next: `hookkeeper iterative unit {word} '{first}: title | criteria'`\n")
         }
         None => {
             format!("Next: {}\n", prompt::question(documents).trim_start_matches("HookKeeper: "))
