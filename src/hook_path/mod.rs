@@ -46,7 +46,7 @@ pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
     match parsed {
         Ok(Parsed::Foreign(_)) => Outcome::quiet(),
         Ok(Parsed::Event(event)) => match handle(process, &event, &payload, lines.as_ref()) {
-            Ok(stdout) => Outcome { stdout, stderr: None, code: 0 },
+            Ok(reply) => Outcome { stdout: reply.map(Into::into), stderr: None, code: 0 },
             Err(error) => Outcome::failed(&error),
         },
         Err((bytes, why)) => Outcome::failed(&reject(process, bytes, why)),

@@ -44,7 +44,8 @@ impl Printed {
         self.0.push_str(&more.into().0);
     }
 
-    pub fn trim_end(mut self) -> Self {
+    /// Without blanks at the end.
+    pub fn trimmed(mut self) -> Self {
         self.0.truncate(self.0.trim_end().len());
         self
     }
@@ -65,7 +66,8 @@ impl Deref for Printed {
 
 impl From<String> for Printed {
     fn from(text: String) -> Self {
-        if !text.chars().any(is_refused) {
+        let plain = |b: &u8| matches!(b, b' '..0x7f | b'\n' | b'\t');
+        if text.as_bytes().iter().all(plain) || !text.chars().any(is_refused) {
             return Self(text);
         }
         let shown = |c: char| match is_break(c) {

@@ -85,7 +85,7 @@ fn execute(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     record(project, &options.status, gate)?;
     let seconds = ran.millis as f64 / 1000.0;
     let text = format!("{}: {status} (exit {}, {seconds:.1} s)", label(&options.status), ran.code);
-    Ok(Outcome { stdout: Some(text), stderr: None, code: ran.code })
+    Ok(Outcome { stdout: Some(text.into()), stderr: None, code: ran.code })
 }
 
 /// What the flags say, and when.
