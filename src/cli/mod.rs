@@ -21,6 +21,7 @@ use crate::branch::commands as branch;
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::console::project::Project;
+use crate::core::gate::Words;
 use crate::core::outcome::Outcome;
 use crate::doctor::commands as doctor;
 use crate::errors::commands as errors;
@@ -95,7 +96,7 @@ pub fn run(process: &Process) -> Outcome {
     };
     done.unwrap_or_else(|error| Outcome {
         stdout: None,
-        stderr: Some(format!("{error:#}").into()),
+        stderr: Some(Words::from(format!("{error:#}")).into()),
         code: 1,
     })
 }

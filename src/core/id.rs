@@ -9,7 +9,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::core::gate::shell_word;
+use crate::core::gate::{one_line, shell_word};
 
 const LONGEST: usize = 64;
 const DIGEST_MARK: &str = "x-";
@@ -102,7 +102,9 @@ impl TaskSlug {
     pub fn known(name: &str) -> Option<Self> {
         let fine = !name.is_empty()
             && !name.starts_with('.')
-            && !name.contains(['/', '\0'])
+            && !name.contains('/')
+            // One that cannot be shown as it is could pass for another.
+            && one_line(name) == name
             && name.len() <= 120
             && name != Self::ARCHIVE;
         fine.then(|| Self(name.to_owned()))

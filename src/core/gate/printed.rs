@@ -40,6 +40,12 @@ impl Printed {
         Self(out)
     }
 
+    /// A line of its own.
+    pub fn line(&mut self, text: impl Into<Words>) {
+        self.push(text.into());
+        self.0.push('\n');
+    }
+
     pub fn push(&mut self, more: impl Into<Self>) {
         self.0.push_str(&more.into().0);
     }

@@ -77,8 +77,9 @@ impl Loop for DrivenBranch {
     fn reason(&self) -> Words {
         let task = clip_block(&self.the_loop.prompt, LONGEST_PROMPT);
         let mut lines = vec![format!("The {} goes on. Its task:", self.title())];
-        // A prompt may have several lines, as whoever wrote it wanted them.
-        lines.extend(task.lines().map(str::to_owned));
+        // A prompt may have several lines; none of them may look like one of ours.
+        let indent = if task.trim_end().contains('\n') { "  " } else { "" };
+        lines.extend(task.lines().map(|line| format!("{indent}{line}").trim_end().to_owned()));
         lines.push(format!(
             "It is complete when a message says <promise>{}</promise> and that is true. State: {}",
             self.the_loop.completion_promise,
