@@ -91,6 +91,28 @@ fn the_map_has_every_room_and_no_file_is_too_long() {
     assert!(long.is_empty(), "400 lines at most: {}", long.join(", "));
 }
 
+/// What is shown goes through `core/gate`: no other place knows escape sequences, and a value that is
+/// named in a suggested command is a shell word (`{word}`, `{id_word}`).
+#[test]
+fn words_go_through_the_gate() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let gate = source.path.starts_with("src/core/gate/") || source.path == "src/core/reply.rs";
+        if source.text.contains("x1b") && !gate {
+            wrong.push(format!("{}: an escape sequence", source.path));
+        }
+        for command in source.text.split("`hookkeeper ").skip(1) {
+            let command = command.split(['`', '\n']).next().unwrap();
+            let values = command.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+            let named = values.filter(|name| !name.is_empty() && *name != "first");
+            let raw = named.filter(|name| !name.ends_with("word"));
+            wrong
+                .extend(raw.map(|name| format!("{}: `hookkeeper {command}`: {name}", source.path)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 struct Source {
     path: String,
     /// `loops`, `queue`, `document`

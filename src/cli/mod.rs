@@ -21,6 +21,7 @@ use crate::branch::commands as branch;
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::console::project::Project;
+use crate::core::gate::Words;
 use crate::core::outcome::Outcome;
 use crate::doctor::commands as doctor;
 use crate::errors::commands as errors;
@@ -55,12 +56,12 @@ pub fn run(process: &Process) -> Outcome {
     let arguments = match Arguments::try_parse_from(process.args()) {
         Ok(arguments) => arguments,
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            return Outcome { stdout: Some(help.to_string()), stderr: None, code: USAGE };
+            return Outcome { stdout: Some(help.to_string().into()), stderr: None, code: USAGE };
         }
         Err(error) if error.use_stderr() => {
             let text = error.to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
-            return Outcome { stdout: None, stderr: Some(text), code: USAGE };
+            return Outcome { stdout: None, stderr: Some(text.into()), code: USAGE };
         }
         Err(help) => return Outcome::printed(help.to_string()),
     };
@@ -95,7 +96,7 @@ pub fn run(process: &Process) -> Outcome {
     };
     done.unwrap_or_else(|error| Outcome {
         stdout: None,
-        stderr: Some(format!("{error:#}")),
+        stderr: Some(Words::from(format!("{error:#}")).into()),
         code: 1,
     })
 }

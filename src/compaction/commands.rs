@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::compaction::backup::{Backup, Preserved};
 use crate::console::diff;
 use crate::console::project::{Project, print_json};
+use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
 use crate::core::text::plural;
@@ -81,7 +82,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let (to, new) = side(&view, other)?;
             let text = compare((&from, &old), (&to, &new), colour);
             if *json {
-                let value = json!({"from": from, "to": to, "diff": text});
+                let value = json!({"from": from, "to": to, "diff": &*text});
                 return print_json(&value);
             }
             Ok(Outcome::printed(if text.is_empty() { "no difference".into() } else { text }))
@@ -219,17 +220,17 @@ fn markdown(preserved: &Preserved) -> Option<&str> {
     preserved.loop_state.get("markdown").and_then(Value::as_str)
 }
 
-fn compare(old: (&str, &Preserved), new: (&str, &Preserved), colour: bool) -> String {
+fn compare(old: (&str, &Preserved), new: (&str, &Preserved), colour: bool) -> Printed {
     let (before, after) = (parts(old.1), parts(new.1));
     let text = |parts: &[(&str, String)], name: &str| {
         parts.iter().find(|(part, _)| *part == name).map(|(_, text)| text.clone())
     };
-    let mut out = String::new();
+    let mut out = Printed::default();
     for name in ["loop_state", "work_queue", "active_agents", "session"] {
         let (before, after) = (text(&before, name), text(&after, name));
         let (from, to) = (format!("{name} ({})", old.0), format!("{name} ({})", new.0));
         let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        out.push_str(&diff::unified(&before, &after, &from, &to, colour));
+        out.push(diff::unified(&before, &after, &from, &to, colour));
     }
     out
 }

@@ -2,19 +2,22 @@
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::core::gate::Printed;
+
 /// Nothing if the texts are the same. `from` and `to` are file names, or `/dev/null`.
-pub fn unified(old: &str, new: &str, from: &str, to: &str, colour: bool) -> String {
+pub fn unified(old: &str, new: &str, from: &str, to: &str, colour: bool) -> Printed {
     if old == new {
-        return String::new();
+        return Printed::default();
     }
     let diff = TextDiff::from_lines(old, new);
-    let mut out = String::new();
-    let mut line = |style: &str, text: &str| {
-        let text: String = text.trim_end_matches(['\r', '\n']).chars().map(visible).collect();
+    let mut out = Printed::default();
+    let mut line = |style: &'static str, text: &str| {
+        let text = text.trim_end_matches(['\r', '\n']);
         match colour {
-            true => out.push_str(&format!("\x1b[{style}m{text}\x1b[0m\n")),
-            false => out.push_str(&format!("{text}\n")),
+            true => out.push(Printed::painted(style, text)),
+            false => out.push(text),
         }
+        out.push("\n");
     };
     line("1", &format!("--- {from}"));
     line("1", &format!("+++ {to}"));
@@ -32,11 +35,6 @@ pub fn unified(old: &str, new: &str, from: &str, to: &str, colour: bool) -> Stri
     out
 }
 
-/// What a file holds must not steer the terminal.
-fn visible(c: char) -> char {
-    if c.is_control() && c != '\t' { '\u{fffd}' } else { c }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,8 +42,8 @@ mod tests {
     #[test]
     fn it_reads_like_a_diff() {
         let text = unified("a\nb\n", "a\nc\x1b[2J\n", "x", "y", false);
-        assert_eq!(text, "--- x\n+++ y\n@@ -1,2 +1,2 @@\n a\n-b\n+c\u{fffd}[2J\n");
+        assert_eq!(&*text, "--- x\n+++ y\n@@ -1,2 +1,2 @@\n a\n-b\n+c\u{fffd}[2J\n");
         assert!(unified("a\n", "b\n", "x", "y", true).contains("\x1b[32m+b\x1b[0m"));
-        assert_eq!(unified("a", "a", "x", "y", true), "");
+        assert!(unified("a", "a", "x", "y", true).is_empty());
     }
 }

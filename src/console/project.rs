@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::settings::Settings;
@@ -17,18 +18,18 @@ use crate::turn::root;
 
 /// A document or a list, as JSON that people can read too.
 pub fn print_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
-    Ok(Outcome::printed(serde_json::to_string_pretty(value)?))
+    Ok(Outcome::printed(Printed::json(value)?))
 }
 
 /// What a command did, and where things stand after it.
 pub fn said_with(done: Outcome, stands: Value) -> anyhow::Result<Outcome> {
     let mut all = serde_json::Map::new();
-    all.insert("said".into(), done.stdout.unwrap_or_default().into());
+    all.insert("said".into(), done.stdout.unwrap_or_default().to_string().into());
     match stands {
         Value::Object(fields) => all.extend(fields),
         other => all.extend([("now".to_owned(), other)]),
     }
-    Ok(Outcome { stdout: Some(serde_json::to_string_pretty(&all)?), ..done })
+    Ok(Outcome { stdout: Some(Printed::json(&all)?), ..done })
 }
 
 /// The one of these that is meant: itself, or the only one that begins so, with or without the

@@ -9,6 +9,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::core::gate::{one_line, shell_word};
+
 const LONGEST: usize = 64;
 const DIGEST_MARK: &str = "x-";
 
@@ -100,7 +102,9 @@ impl TaskSlug {
     pub fn known(name: &str) -> Option<Self> {
         let fine = !name.is_empty()
             && !name.starts_with('.')
-            && !name.contains(['/', '\0'])
+            && !name.contains('/')
+            // One that cannot be shown as it is could pass for another.
+            && one_line(name) == name
             && name.len() <= 120
             && name != Self::ARCHIVE;
         fine.then(|| Self(name.to_owned()))
@@ -108,6 +112,11 @@ impl TaskSlug {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// As it has to stand in a command.
+    pub fn word(&self) -> String {
+        shell_word(&self.0)
     }
 }
 

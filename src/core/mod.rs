@@ -3,6 +3,7 @@ pub mod ending;
 pub mod entries;
 pub mod error;
 pub mod event;
+pub mod gate;
 pub mod graph;
 pub mod id;
 pub mod json;

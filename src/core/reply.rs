@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::core::event::{Kind, Output};
+use crate::core::gate::Words;
 use crate::core::text::clip;
 
 /// The client takes 10,000 UTF-16 units a string and spills the rest to a file.
@@ -13,28 +14,29 @@ const LONGEST_RING: usize = 160;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// For the model: `additionalContext`, or plain text where the event takes only that.
-    pub context: Option<String>,
+    pub context: Option<Words>,
     /// For the user.
-    pub message: Option<String>,
+    pub message: Option<Words>,
     /// The turn goes on: what the model has to do. Only a Stop can say that.
-    pub block: Option<String>,
+    pub block: Option<Words>,
     /// The terminal rings and shows this, if the user wants that.
-    pub ring: Option<String>,
+    ring: Option<String>,
 }
 
 impl Reply {
-    pub fn tell_user(&mut self, text: &str) {
-        append_line(&mut self.message, text);
+    pub fn tell_user(&mut self, text: impl Into<Words>) {
+        add(&mut self.message, text.into());
     }
 
     /// What a user who looks elsewhere should see: a bell, and a notification where the terminal has
     /// them (OSC 9; the client lets through nothing but these).
-    pub fn ring(&mut self, text: &str) {
-        self.ring = Some(format!("\x07\x1b]9;{}\x07", clip(text, LONGEST_RING)));
+    pub fn ring(&mut self, text: impl Into<Words>) {
+        let text = clip(&text.into(), LONGEST_RING);
+        self.ring = Some(format!("\x07\x1b]9;{text}\x07"));
     }
 
-    pub fn tell_model(&mut self, text: &str) {
-        append_line(&mut self.context, text);
+    pub fn tell_model(&mut self, text: impl Into<Words>) {
+        add(&mut self.context, text.into());
     }
 
     /// The bytes for stdout.
@@ -64,13 +66,10 @@ impl Reply {
     }
 }
 
-fn append_line(to: &mut Option<String>, text: &str) {
+fn add(to: &mut Option<Words>, more: Words) {
     match to {
-        Some(before) => {
-            before.push('\n');
-            before.push_str(text);
-        }
-        None => *to = Some(text.to_owned()),
+        Some(before) => before.add(&more),
+        None => *to = Some(more),
     }
 }
 
@@ -132,7 +131,7 @@ mod tests {
 
     #[test]
     fn long_texts_end_at_a_line() {
-        let text = "🦀 line\n".repeat(5000);
+        let text = Words::lines(["🦀 line"; 5000]);
         let cut = truncate(&text);
         assert!(cut.encode_utf16().count() <= LONGEST);
         assert!(cut.ends_with("line"));

@@ -3,6 +3,9 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::core::gate::one_line;
+use crate::core::text::clip;
+
 /// What a cell means; the views give it a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -36,6 +39,8 @@ pub struct Table {
 }
 
 const GAP: usize = 2;
+/// So much of one cell.
+const LONGEST: usize = 400;
 /// Below this the last column says nothing, and another one has to go.
 const LEAST: usize = 20;
 
@@ -113,19 +118,9 @@ pub fn cut_to_width(text: &str, width: usize) -> String {
     cut
 }
 
-/// On one line, without anything that a terminal obeys or that cannot be seen.
+/// A text for a cell: through the gate, and without blanks that would be lost in a column.
 pub fn clean(text: &str) -> String {
-    let blank = |c: char| c.is_whitespace() || c.is_control();
-    let words = text.split(blank).filter(|word| !word.is_empty());
-    let line = words.collect::<Vec<_>>().join(" ");
-    line.chars().filter(|c| !is_invisible(*c)).take(400).collect()
-}
-
-/// Marks that join, hide or turn round what stands beside them.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
+    clip(&one_line(text), LONGEST)
 }
 
 /// A list for people: rows of texts, each column as wide as its widest cell.

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
+use crate::core::gate::{Printed, one_line};
 use crate::core::text::plural;
 use crate::doctor::Checked;
 use crate::doctor::finding::Level;
 
-const RED: &str = "\x1b[31m";
-const YELLOW: &str = "\x1b[33m";
-const GREEN: &str = "\x1b[32m";
-const BLUE: &str = "\x1b[34m";
-const PLAIN: &str = "\x1b[0m";
+const RED: &str = "31";
+const YELLOW: &str = "33";
+const GREEN: &str = "32";
+const BLUE: &str = "34";
 
-pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
-    let mut out = String::new();
+pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> Printed {
+    let mut out = Printed::default();
     for item in checked {
         let finding = &item.finding;
         let (label, paint) = match finding.level {
@@ -24,10 +24,11 @@ pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
             Level::Error => ("error", RED),
         };
         let label = format!("{label:<5}");
-        let label = if colour { format!("{paint}{label}{PLAIN}") } else { label };
-        out += &format!("{label} {} {}: {}\n", item.check.id, item.check.name, finding.message);
+        out.push(if colour { Printed::painted(paint, &label) } else { label.into() });
+        let message = one_line(&finding.message);
+        out.push(format!(" {} {}: {message}\n", item.check.id, item.check.name));
         if !finding.hint.is_empty() {
-            out += &format!("      {}\n", finding.hint);
+            out.push(format!("      {}\n", one_line(&finding.hint)));
         }
     }
     let count = |level| checked.iter().filter(|item| item.finding.level == level).count();
@@ -44,14 +45,15 @@ pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> String {
     } else if fixable > 0 {
         counts += &format!("; `hookkeeper doctor --fix` can mend {fixable}");
     }
-    out + &counts
+    out.push(counts);
+    out
 }
 
 fn is_fixable(item: &Checked) -> bool {
     item.finding.fix.is_some()
 }
 
-pub fn render_json(checked: &[Checked]) -> String {
+pub fn render_json(checked: &[Checked]) -> Printed {
     let checks: Vec<_> = checked
         .iter()
         .map(|item| {
@@ -72,5 +74,5 @@ pub fn render_json(checked: &[Checked]) -> String {
         "errors": count(Level::Error),
         "warnings": count(Level::Warning),
     });
-    serde_json::to_string_pretty(&report).unwrap_or_default()
+    Printed::json(&report).unwrap_or_default()
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::core::gate::shell_word;
 use crate::execute::document::{self, Execution, ExecutionStatus, FILE};
 use crate::execute::registry::Known;
 use crate::execute::{Result, TasksFolder};
@@ -77,7 +78,7 @@ pub fn refuse_shared_ids(folder: &TasksFolder, state: &Execution) -> Result<()> 
                 "the execution in {} is not finished and has tasks of the same ids ({first}{}); finish it, or `hookkeeper execute reset {} --force` takes it away",
                 other.display(),
                 if shared.len() > 1 { ", …" } else { "" },
-                other.display()
+                shell_word(&known.tasks_path)
             );
         }
     }

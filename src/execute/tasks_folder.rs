@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::core::gate::shell_word;
 use crate::core::text::to_bytes;
 use crate::core::time;
 use crate::execute::document::{
@@ -204,12 +205,4 @@ fn command(what: &str, tasks: &str) -> String {
     let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
     let line = format!("hookkeeper execute {verb} {} {rest}", shell_word(tasks));
     format!("`{}`", line.trim_end())
-}
-
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '~' | '+');
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }

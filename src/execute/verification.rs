@@ -40,7 +40,7 @@ pub fn run_commands(
     for (n, command) in commands.iter().enumerate() {
         let named = clip(command, 200);
         if shown {
-            let _ = terminal.print(&format!("[{}/{}] {named}", n + 1, commands.len()));
+            let _ = terminal.print(&format!("[{}/{}] {named}", n + 1, commands.len()).into());
         }
         let tried = child::try_line(command, mark, dir, limit, shown)
             .map_err(|error| Error::from(format!("`{named}` cannot be run: {error}")))?;

@@ -47,7 +47,7 @@ pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
     match parsed {
         Ok(Parsed::Foreign(_)) => Outcome::quiet(),
         Ok(Parsed::Event(event)) => match handle(process, &event, &payload, lines.as_ref()) {
-            Ok(stdout) => Outcome { stdout, stderr: None, code: 0 },
+            Ok(reply) => Outcome { stdout: reply.map(Into::into), stderr: None, code: 0 },
             Err(error) => Outcome::failed(&error),
         },
         Err((bytes, why)) => Outcome::failed(&reject(process, bytes, why)),
@@ -137,7 +137,7 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     let (read, mut notices) = add_news(state, news, context.now);
     if can_show {
         for text in notices.take_waiting() {
-            plan.reply.tell_user(&text);
+            plan.reply.tell_user(text);
         }
     }
     if read.value.cloned().unwrap_or_default() != notices {

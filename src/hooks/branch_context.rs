@@ -11,6 +11,7 @@ use crate::branch::{checkout, witness};
 use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
 use crate::core::event::Event;
+use crate::core::gate::shell_word;
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::session::live::Live;
@@ -150,7 +151,7 @@ pub fn stuck(stuck: &[(Tracked, u64)], context: &Context) -> Vec<String> {
             Some(_) => String::new(),
             None => format!(
                 ", left by another tool (`hookkeeper agents close {}` strikes it off)",
-                entry.id
+                shell_word(&entry.id)
             ),
         };
         format!(

@@ -1,6 +1,7 @@
 //! What the parent is told of its agents' findings, once per synthesis.
 
 use crate::agents::synthesis::{Merged, Synthesis};
+use crate::core::gate::Words;
 use crate::core::text::{in_parentheses, plural};
 use crate::session::live::Live;
 
@@ -12,7 +13,7 @@ pub fn is_due(live: &Live) -> bool {
 }
 
 /// The text, and the mark that it was given.
-pub fn report(live: &mut Live, synthesis: &Synthesis) -> Option<String> {
+pub fn report(live: &mut Live, synthesis: &Synthesis) -> Option<Words> {
     live.untold_findings = 0;
     if synthesis.findings.is_empty() {
         return None;
@@ -20,7 +21,7 @@ pub fn report(live: &mut Live, synthesis: &Synthesis) -> Option<String> {
     Some(text(synthesis))
 }
 
-pub fn text(synthesis: &Synthesis) -> String {
+pub fn text(synthesis: &Synthesis) -> Words {
     let summary = &synthesis.summary;
     let counts = [("S0", summary.s0), ("S1", summary.s1), ("S2", summary.s2), ("S3", summary.s3)];
     let counts: Vec<String> = counts
@@ -28,20 +29,20 @@ pub fn text(synthesis: &Synthesis) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(severity, count)| format!("{count} {severity}"))
         .collect();
-    let mut text = format!(
+    let mut lines = vec![format!(
         "HookKeeper: {} reported {} ({}).",
         plural(synthesis.agents.len(), "agent"),
         plural(synthesis.findings.len(), "finding"),
         counts.join(", ")
-    );
+    )];
     for Merged { finding, .. } in synthesis.findings.iter().take(SHOWN) {
         let place = in_parentheses(finding.file.as_deref(), finding.line);
-        text.push_str(&format!("\n- {} {}{place}", finding.severity, finding.title));
+        lines.push(format!("- {} {}{place}", finding.severity, finding.title));
     }
     let more = synthesis.findings.len().saturating_sub(SHOWN);
     if more > 0 {
-        text.push_str(&format!("\n- and {more} more"));
+        lines.push(format!("- and {more} more"));
     }
-    text.push_str("\nAll of them, with sources: .claude/state/agents/results/synthesis.json");
-    text
+    lines.push("All of them, with sources: .claude/state/agents/results/synthesis.json".into());
+    Words::lines(lines)
 }

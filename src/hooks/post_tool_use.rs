@@ -179,7 +179,7 @@ fn link(
     if findings_report::is_due(live) {
         let synthesis = synthesis::synthesis_of(live, state);
         if let Some(text) = findings_report::report(live, &synthesis) {
-            plan.reply.tell_model(&text);
+            plan.reply.tell_model(text);
         }
     }
 }

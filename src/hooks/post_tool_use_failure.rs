@@ -71,7 +71,7 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
     // than a target that never failed.
     record::put_with_copies(&mut plan, &live, state);
     plan.put(&read, &errors);
-    plan.reply.context = advice(&record, &queued, context);
+    plan.reply.context = advice(&record, &queued, context).map(Into::into);
     // Once is enough; the same failure again changes nothing for the user.
     if record.status == ESCALATED && !was_escalated {
         let words = escalation(&record);

@@ -10,6 +10,7 @@ use crate::branch::tracked::Tracked;
 use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
 use crate::core::event::Event;
+use crate::core::gate::{Words, shell_word};
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::errors::document::{ESCALATED, Errors, PENDING};
@@ -45,7 +46,7 @@ pub fn at_start(
     stuck: &[(Tracked, u64)],
     state: &State,
     context: &Context,
-) -> Option<String> {
+) -> Option<Words> {
     let source = record::source(event);
     let source = source.as_str();
     let turn = Turn { event, state, context };
@@ -75,7 +76,8 @@ pub fn at_start(
         "fork" => "HookKeeper's state for this project (this session is a fork):",
         _ => "HookKeeper: unfinished in this project:",
     };
-    Some(std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n"))
+    lines.insert(0, head.to_owned());
+    Some(Words::lines(lines))
 }
 
 /// For the summariser; `None` if there is nothing that a summary could lose.
@@ -86,7 +88,7 @@ pub fn for_summary(
     todos: &[Todo],
     state: &State,
     context: &Context,
-) -> Option<String> {
+) -> Option<Words> {
     let turn = Turn { event, state, context };
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
@@ -102,7 +104,8 @@ pub fn for_summary(
     if lines.is_empty() {
         return None;
     }
-    Some(format!("The summary has to keep:\n{}", lines.join("\n")))
+    lines.insert(0, "The summary has to keep:".to_owned());
+    Some(Words::lines(lines))
 }
 
 fn after_compaction(live: &Live, state: &State, context: &Context) -> Vec<String> {
@@ -179,7 +182,7 @@ fn execution(execution: &Unfinished) -> String {
         execution.completed,
         plural(execution.total as usize, "task"),
         clip(&execution.layer, 60),
-        execution.tasks_path
+        shell_word(&execution.tasks_path)
     )
 }
 
@@ -255,12 +258,12 @@ fn iterative(live: &Live, turn: &Turn) -> Option<String> {
             line.push_str(&format!("; remaining: {}", clip(left, 500)));
         }
     }
-    let slug = &documents.slug;
+    let word = documents.slug.word();
     let adopt = owner.map(|owner| {
-        format!(" Session {owner}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {slug}`.")
+        format!(" Session {owner}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {word}`.")
     });
     let adopt = adopt.unwrap_or_default();
-    Some(format!("{line}.{adopt} What to do now: `hookkeeper iterative next {slug}`"))
+    Some(format!("{line}.{adopt} What to do now: `hookkeeper iterative next {word}`"))
 }
 
 fn running(live: &Live, context: Option<&Context>) -> Vec<String> {

@@ -50,7 +50,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut plan = record(failure, live, state, context);
     plan.reply.context = None;
     if let Some(text) = plan.reply.message.take() {
-        plan.notices.push((format!("escalated/{}", context.fresh_id), text));
+        plan.notices.push((format!("escalated/{}", context.fresh_id), text.to_string()));
     }
     plan
 }

@@ -44,7 +44,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     record::put_with_copies(&mut plan, &live, state);
     witness.put(&mut plan);
     if context.settings.request_findings {
-        plan.reply.context = Some(REQUEST.to_owned());
+        plan.reply.context = Some(REQUEST.into());
     }
     plan
 }

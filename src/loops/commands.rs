@@ -4,6 +4,7 @@
 use anyhow::{Error, bail};
 
 use crate::console::project::Project;
+use crate::core::gate::{Words, one_line, shell_word};
 use crate::core::outcome::Outcome;
 use crate::core::time::Time;
 use crate::loops::kind::remember_count;
@@ -148,8 +149,9 @@ impl LoopCommand<'_> {
                 title()
             ),
             (Some(own), Some(owner)) if own != owner => bail!(
-                "the {} is driven by session {owner}; to act for it: --session {owner}",
-                title()
+                "the {} is driven by session {owner}; to act for it: --session {}",
+                title(),
+                shell_word(owner)
             ),
             _ => Ok(()),
         }
@@ -220,8 +222,8 @@ impl LoopCommand<'_> {
             the_loop.bind(id);
         }
         the_loop.begin_next().map_err(Error::msg)?;
-        let absence = absence(the_loop, state);
-        Ok(format!("Goes on: {}.{absence}\n{}", the_loop.title(), the_loop.reason()))
+        let goes_on = format!("Goes on: {}.{}", the_loop.title(), absence(the_loop, state));
+        Ok(with_reason(&goes_on, the_loop))
     }
 
     pub fn cancel(&self, the_loop: &mut dyn Loop, state: &State) -> anyhow::Result<String> {
@@ -234,7 +236,7 @@ impl LoopCommand<'_> {
     /// What is said of a loop that has just been started.
     pub fn started(&self, the_loop: &dyn Loop) -> String {
         let (title, driver) = (the_loop.title(), self.driver());
-        format!("Started: {title}, driven by {driver}.\n{}", the_loop.reason())
+        with_reason(&format!("Started: {title}, driven by {driver}."), the_loop)
     }
 
     /// Who drives a loop that has just been started.
@@ -244,6 +246,11 @@ impl LoopCommand<'_> {
             None => "the next session here, if it is the only one".into(),
         }
     }
+}
+
+/// A line, and below it what there is to do.
+fn with_reason(line: &str, the_loop: &dyn Loop) -> String {
+    format!("{}\n{}", one_line(line), the_loop.reason())
 }
 
 /// The loop, or that there is none of this name.
@@ -261,8 +268,9 @@ pub fn existing<'l, L>(
 /// Which loop, who drives it, and how it ended.
 pub fn headline(the_loop: &dyn Loop) -> String {
     let owner = the_loop.owner().unwrap_or("nobody yet");
-    let ended = the_loop.ending().line().map(|line| format!("\nended: {line}"));
-    format!("{}, driven by {owner}{}", the_loop.title(), ended.unwrap_or_default())
+    let mut lines = vec![format!("{}, driven by {owner}", the_loop.title())];
+    lines.extend(the_loop.ending().line().map(|line| format!("ended: {line}")));
+    Words::lines(lines).to_string()
 }
 
 /// What to say of an owner that is not there to go on.

@@ -9,6 +9,7 @@
 //! | runs | none | below the client's cap | `Go` | is blocked, with what to do next |
 //! | runs | none | one below the cap | `Go` | is allowed, the loop is `stalled` |
 
+use crate::core::gate::Words;
 use crate::core::time::Time;
 use crate::loops::{Loop, Say, Verdict};
 
@@ -47,7 +48,7 @@ pub enum Decision {
     },
     Block {
         outcome: String,
-        reason: String,
+        reason: Words,
         tell: String,
     },
 }

@@ -1,6 +1,7 @@
 //! What all loops have in common: the words of their commands, and what hooks and commands do with
 //! one of them.
 
+use crate::core::gate::Words;
 use crate::core::time::Time;
 use crate::loops::governor::Stop;
 use crate::loops::{Ending, Say, Verdict};
@@ -113,7 +114,7 @@ pub trait Loop {
     }
 
     /// What the model is told: it may have just lost its context.
-    fn reason(&self) -> String;
+    fn reason(&self) -> Words;
 
     /// Its iteration, and the name under which the session that drives it remembers that.
     fn counter(&self) -> Option<(String, u64)> {

@@ -15,6 +15,7 @@ pub mod promise;
 pub mod queue;
 
 pub use crate::core::ending::{Ending, Verdict};
+use crate::core::gate::Words;
 use crate::core::time::{self, Time};
 use crate::state::Documents;
 pub use kind::{Loop, LoopKind};
@@ -35,7 +36,7 @@ pub enum Say {
     /// It is over, and why.
     End(Verdict, String),
     /// Go on: what the model is told, and for the user which loop and where it stands.
-    Go { reason: String, title: String },
+    Go { reason: Words, title: String },
     /// A person has to do something first; the user is told.
     Wait(String),
     /// Nothing drives it at the moment; why, for the log.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::core::gate::Printed;
+
 /// What stdin said while nothing was to print.
 #[derive(Debug, PartialEq)]
 pub enum Heard {
@@ -23,7 +25,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn print(&self, text: &str) -> io::Result<()> {
+    pub fn print(&self, text: &Printed) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         writeln!(stdout, "{}", text.trim_end_matches('\n'))?;
         stdout.flush()

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::gate::Words;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
@@ -49,11 +50,11 @@ impl Notices {
     }
 
     /// Takes what waits, to show it.
-    pub fn take_waiting(&mut self) -> Vec<String> {
+    pub fn take_waiting(&mut self) -> Vec<Words> {
         let waiting = std::mem::take(&mut self.waiting);
         self.said.extend(waiting.iter().map(|notice| notice.key.clone()));
         keep_newest(&mut self.said, SAID);
-        waiting.into_iter().map(|notice| notice.text).collect()
+        waiting.into_iter().map(|notice| notice.text.into()).collect()
     }
 }
 

@@ -75,7 +75,8 @@ fn mend(store: &Store, view: &View, checkers: &Checkers, file: &str) -> Result<S
     {
         let aside = store.set_document_aside(doc)?.unwrap_or_default();
         let name = aside.strip_prefix(".claude/state/").unwrap_or(&aside);
-        return Ok(format!("moved to {name}; `hookkeeper iterative rebuild {slug}` makes it anew"));
+        let word = slug.word();
+        return Ok(format!("moved to {name}; `hookkeeper iterative rebuild {word}` makes it anew"));
     }
     let bytes = view.bytes(&path).ok().flatten().unwrap_or_default();
     let good = match &place {

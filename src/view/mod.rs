@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::console::project::Project;
+use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use overview::Observed;
 use text::TextStyle;
@@ -40,7 +40,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let (root, home) = (project.root()?, project.process.home());
     let seen = Observed::through(project.view()?);
     if options.json {
-        return Ok(Outcome::printed(serde_json::to_string_pretty(&seen.json(&root))?));
+        return print_json(&seen.json(&root));
     }
     let terminal = project.process.terminal();
     let look = TextStyle { width: text::width(terminal), colour: terminal.colour };

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
+use crate::core::gate::one_line;
 use crate::core::table::{Tone, clean, cut_to_width};
 use crate::core::time::Time;
 use crate::state::panel::Panel;
@@ -145,7 +146,7 @@ fn draw_message(buffer: &mut Buffer, area: Rect, style: Style, lines: &[&str]) -
 
 /// Writes a text, cut to a width; gives how much of it was used.
 fn put(buffer: &mut Buffer, at: (u16, u16), width: usize, style: Style, text: &str) -> usize {
-    let text = cut_to_width(text, width);
+    let text = cut_to_width(&one_line(text), width);
     buffer.set_stringn(at.0, at.1, &text, width, style);
     text.width()
 }

@@ -11,6 +11,7 @@ use crate::agents::synthesis::{ParkedSynthesis, Summary, Synthesis};
 use crate::branch::document::BranchState;
 use crate::branch::panels::is_quiet;
 use crate::console::project::Project;
+use crate::core::gate::Printed;
 use crate::core::id::{BranchKey, TaskSlug};
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
@@ -206,16 +207,16 @@ fn synthesis<'s>(state: &'s State, session_id: &str) -> Option<&'s Synthesis> {
 }
 
 /// The parts that fit, cut at the end.
-fn line(parts: &[Part], width: usize, colour: bool) -> String {
+fn line(parts: &[Part], width: usize, colour: bool) -> Printed {
     let mut left = width;
-    let mut line = String::new();
+    let mut line = Printed::default();
     for (n, (tone, text)) in parts.iter().enumerate() {
         let between = if n == 0 { "" } else { BETWEEN };
         let Some(room) = left.checked_sub(between.width()).filter(|room| *room > 0) else { break };
-        let text = cut_to_width(text, room);
+        let text = cut_to_width(&clean(text), room);
         left = room - text.width();
-        line.push_str(between);
-        line.push_str(&paint(*tone, &text, colour));
+        line.push(between);
+        line.push(paint(*tone, &text, colour));
     }
     line
 }
@@ -230,7 +231,7 @@ mod tests {
         for width in 1..=120 {
             assert!(line(&parts, width, false).width() <= width);
         }
-        assert_eq!(line(&parts, 15, false), "shop main · 漢…");
-        assert_eq!(line(&parts[..1], 120, true), "\u{1b}[1mshop main\u{1b}[0m");
+        assert_eq!(&*line(&parts, 15, false), "shop main · 漢…");
+        assert_eq!(&*line(&parts[..1], 120, true), "\u{1b}[1mshop main\u{1b}[0m");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::console::screen;
+use crate::core::gate::Printed;
 use crate::core::table::{Tone, clean};
 use crate::core::time::Time;
 use crate::process::Terminal;
@@ -27,51 +28,51 @@ pub fn width(terminal: Terminal) -> usize {
     columns.map_or(WHOLE, usize::from)
 }
 
-pub fn render(seen: &Observed, place: &str, now: Time, look: TextStyle) -> String {
+pub fn render(seen: &Observed, place: &str, now: Time, look: TextStyle) -> Printed {
     let overview = match seen {
         Observed::State(overview) => overview,
         Observed::NoState => {
             return format!(
                 "{place}: no state yet. It begins when Claude Code runs a hook here. Wire it: hookkeeper install"
-            );
+            )
+            .into();
         }
         Observed::Unreadable(why) => {
-            return format!("{place}: the state cannot be read: {}", clean(why));
+            return format!("{place}: the state cannot be read: {}", clean(why)).into();
         }
     };
-    let mut out = paint(Tone::Strong, place, look.colour) + "\n";
+    let mut out = paint(Tone::Strong, place, look.colour);
+    out.push("\n");
     for panel in overview.panels(now) {
-        out.push('\n');
-        out.push_str(&render_panel(&panel, look));
+        out.push("\n");
+        out.push(render_panel(&panel, look));
     }
     out
 }
 
-fn render_panel(panel: &Panel, look: TextStyle) -> String {
-    let title = paint(Tone::Strong, panel.title, look.colour);
-    let mut out = format!("{title}: {}\n", paint(panel.tone, &panel.says, look.colour));
+fn render_panel(panel: &Panel, look: TextStyle) -> Printed {
+    let mut out = paint(Tone::Strong, panel.title, look.colour);
+    out.push(": ");
+    out.push(paint(panel.tone, &clean(&panel.says), look.colour));
+    out.push("\n");
     let lines = panel.table.lines(look.width.saturating_sub(INDENT));
     for line in lines.iter().take(panel.brief) {
         let pieces = line.iter().map(|(tone, text)| paint(*tone, text, look.colour));
-        out.push_str(&" ".repeat(INDENT));
-        out.push_str(pieces.collect::<String>().trim_end());
-        out.push('\n');
+        out.push(" ".repeat(INDENT));
+        out.push(pieces.collect::<Printed>().trimmed());
+        out.push("\n");
     }
     if let Some(more) = lines.len().checked_sub(panel.brief).filter(|more| *more > 0) {
-        out.push_str(&paint(
-            Tone::Dim,
-            &format!("  and {more} more (--json has all)\n"),
-            look.colour,
-        ));
+        out.push(paint(Tone::Dim, &format!("  and {more} more (--json has all)\n"), look.colour));
     }
     out
 }
 
 /// Only what every terminal knows, and what can be read on light and on dark.
-pub fn paint(tone: Tone, text: &str, colour: bool) -> String {
+pub fn paint(tone: Tone, text: &str, colour: bool) -> Printed {
     let code = match tone {
-        Tone::Plain => return text.to_owned(),
-        _ if !colour || text.trim().is_empty() => return text.to_owned(),
+        Tone::Plain => return text.into(),
+        _ if !colour || text.trim().is_empty() => return text.into(),
         Tone::Dim => "2",
         Tone::Strong => "1",
         Tone::Id => "36",
@@ -81,8 +82,9 @@ pub fn paint(tone: Tone, text: &str, colour: bool) -> String {
     };
     // Padding stays outside, so that a line can be trimmed.
     let shown = text.trim_end();
-    let padding = text.strip_prefix(shown).unwrap_or_default();
-    format!("\x1b[{code}m{shown}\x1b[0m{padding}")
+    let mut painted = Printed::painted(code, shown);
+    painted.push(text.strip_prefix(shown).unwrap_or_default());
+    painted
 }
 
 /// A project's path as people write it.

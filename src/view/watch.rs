@@ -9,6 +9,7 @@ use anyhow::Context as _;
 
 use crate::console::project::Project;
 use crate::console::screen::{Input, Screen};
+use crate::core::gate::Printed;
 use crate::core::time;
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
@@ -91,14 +92,15 @@ impl Watcher<'_> {
         while !signals.say_end() {
             let now = self.project.process.now();
             let seen = Observed::look(&self.root, self.home.as_deref());
-            let after = (seen.due(now), seen.json(&self.root).to_string());
+            let after = (seen.due(now), Printed::json_line(&seen.json(&self.root)));
             let is_new = before.as_ref() != Some(&after);
             let text = match json {
                 true => after.1.clone(),
                 false => {
                     let look = TextStyle { width: text::width(terminal), colour: false };
-                    let text = text::render(&seen, &self.place, now, look);
-                    format!("--- {}\n{text}", time::spell(now))
+                    let mut text = Printed::from(format!("--- {}\n", time::spell(now)));
+                    text.push(text::render(&seen, &self.place, now, look));
+                    text
                 }
             };
             // Who does not listen any more has heard enough.

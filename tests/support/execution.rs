@@ -33,7 +33,11 @@ impl Plan {
 
     /// The plan somewhere below the home directory; the repository is `shop` there.
     pub fn at(tasks: &str, specs: &[Spec]) -> Self {
-        let mut scratch = Scratch::new();
+        Self::in_home(Scratch::new(), tasks, specs)
+    }
+
+    /// The same in a home that is there.
+    pub fn in_home(mut scratch: Scratch, tasks: &str, specs: &[Spec]) -> Self {
         fs::remove_dir_all(scratch.root()).unwrap();
         let copied = Command::new("cp").arg("-a").arg(template()).arg(scratch.root()).status();
         assert!(copied.unwrap().success());

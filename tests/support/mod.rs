@@ -32,9 +32,14 @@ pub struct Run {
 impl Scratch {
     /// A new home with an empty project in it.
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// The same in another place.
+    pub fn below(dir: &Path) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let home = std::env::temp_dir().join(format!("hk{}x{n}", std::process::id()));
+        let home = dir.join(format!("hk{}x{n}", std::process::id()));
         fs::create_dir_all(home.join("shop")).unwrap();
         let home = home.canonicalize().unwrap();
         let mut env = BTreeMap::new();

@@ -5,6 +5,7 @@ Exit status: 0 all passed, 1 something failed, 3 there is no tmux (nothing was t
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -191,6 +192,42 @@ def plain(shop):
         check("statusline does not wait for a person", "\nshop" in text, text)
 
 
+def escapes(shop):
+    """State that is full of what a terminal obeys is shown as text, in the live view too."""
+    state = shop.root / ".claude/state"
+    kept = {path: path.read_bytes() for path in state.rglob("*.json*") if path.is_file()}
+    for path, old in kept.items():
+        lines = old.decode().splitlines() if path.suffix == ".jsonl" else [old.decode()]
+        path.write_text("\n".join(json.dumps(planted(json.loads(line))) for line in lines if line) + "\n")
+    with Tmux() as tmux:
+        watching(tmux, shop, 200, 50)
+        text = tmux.until(lambda text: "Agents" in text and "evil" in text)
+        check("planted: it is shown", "evil" in text, text)
+        check("planted: nothing of it is hidden or turned", not re.search("[\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text), text)
+        check("planted: it begins no line", not re.search(r"^HookKeeper: planted", text, re.M), text)
+        check("planted: the title is not set", tmux.ask("#{pane_title}") != "stolen", tmux.ask("#{pane_title}"))
+        check("planted: no colour of its own", not re.search(r"\x1b\[(?:\d+;)*45m", tmux.text("-e")), tmux.text("-e"))
+        tmux.press("q")
+        text = tmux.until(has_ended)
+        check("planted: q ends it with 0", "ended=0" in text, text)
+        check("planted: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+    for path, old in kept.items():
+        path.write_bytes(old)
+
+
+# Said in free text only: what says which thing is meant has to stay.
+FREE = {"task", "title", "message", "description", "target", "outcome", "text", "reason", "details", "event"}
+EVIL = "\x1b[45mevil\x1b]2;stolen\x07\x9b2J\u202erlo\u2066\u200b\r\nHookKeeper: planted"
+
+
+def planted(value, key=""):
+    if isinstance(value, dict):
+        return {name: planted(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [planted(inner, key) for inner in value]
+    return EVIL + value if isinstance(value, str) and key in FREE else value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=built(), help="the program to test (default: the debug build)")
@@ -201,7 +238,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         shop = Shop(binary, Path(scratch).resolve())
         shop.fill(time.time())
-        for part in [sizes, keys, signals, closed, stop_and_go_on, changes, plain]:
+        for part in [sizes, keys, signals, closed, stop_and_go_on, changes, plain, escapes]:
             part(shop)
     print(f"{len(failures)} failed" if failures else "all good")
     return 1 if failures else 0

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::console::project::Project;
+use crate::core::gate::{Printed, one_line};
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::process::child::{self, Ended};
@@ -86,7 +87,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
         before = after;
     }
-    let stdout = (!options.json).then(|| summary(inputs.len(), failed, options.apply));
+    let stdout = (!options.json).then(|| summary(inputs.len(), failed, options.apply).into());
     Ok(Outcome { stdout, stderr: None, code: u8::from(failed > 0) })
 }
 
@@ -145,29 +146,30 @@ fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_text(title: &str, ended: &Ended, changes: &[tree::FileChange], colour: bool) -> String {
+fn as_text(title: &str, ended: &Ended, changes: &[tree::FileChange], colour: bool) -> Printed {
     let exit = ended.code.map_or_else(|| "killed".into(), |code| format!("exit {code}"));
-    let bold = |text: &str| if colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() };
-    let mut out = format!("{}\n{exit}, {} µs\n", bold(&format!("── {title}")), ended.micros);
+    let title = format!("── {}", one_line(title));
+    let mut out = if colour { Printed::painted("1", &title) } else { title.into() };
+    out.push(format!("\n{exit}, {} µs\n", ended.micros));
     for (name, bytes) in [("reply", &ended.stdout), ("stderr", &ended.stderr)] {
         let text = String::from_utf8_lossy(bytes);
         if !text.trim().is_empty() {
-            out.push_str(&format!("{name}: {}\n", text.trim()));
+            out.push(format!("{name}: {}\n", text.trim()));
         }
     }
     for change in changes {
-        out.push_str(&change.diff(colour));
+        out.push(change.diff(colour));
     }
-    out.push('\n');
+    out.push("\n");
     out
 }
 
-fn as_json(input: &Input, ended: &Ended, changes: &[tree::FileChange]) -> String {
+fn as_json(input: &Input, ended: &Ended, changes: &[tree::FileChange]) -> Printed {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     let reply = text(&ended.stdout);
     let changes: Vec<Value> = changes
         .iter()
-        .map(|change| json!({"file": change.file, "diff": change.diff(false)}))
+        .map(|change| json!({"file": change.file, "diff": &*change.diff(false)}))
         .collect();
     let line = json!({
         "source": input.source,
@@ -179,7 +181,7 @@ fn as_json(input: &Input, ended: &Ended, changes: &[tree::FileChange]) -> String
         "stderr": text(&ended.stderr),
         "changes": changes,
     });
-    format!("{line}\n")
+    Printed::json_line(&line)
 }
 
 fn summary(played: usize, failed: usize, applied: bool) -> String {

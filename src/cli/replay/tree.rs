@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::console::diff;
+use crate::core::gate::Printed;
 use crate::store::dir::Dir;
 use crate::store::home;
 
@@ -48,7 +49,7 @@ impl Tree {
 }
 
 impl FileChange {
-    pub fn diff(&self, colour: bool) -> String {
+    pub fn diff(&self, colour: bool) -> Printed {
         let name = |text: &Option<String>| match text {
             Some(_) => self.file.clone(),
             None => "/dev/null".to_owned(),

@@ -36,8 +36,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     lines.push(report.text);
     if let Some(failed) = report.failed {
         return Ok(Outcome {
-            stdout: Some(lines.join("\n")),
-            stderr: Some(format!("the hooks are wired, but the self-test failed: {failed}")),
+            stdout: Some(lines.join("\n").into()),
+            stderr: Some(format!("the hooks are wired, but the self-test failed: {failed}").into()),
             code: 1,
         });
     }

@@ -9,6 +9,7 @@ use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
 use crate::console::project::Project;
+use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::store::home::SETTINGS;
 use crate::store::settings_file::{Original, SettingsPaths};
@@ -27,6 +28,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let scope = options.target.scope()?;
     let dry = options.target.dry_run;
     let mut lines = Vec::new();
+    let mut diff = Printed::default();
     let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let found = decode(bytes.as_deref(), &shown)?;
@@ -44,7 +46,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }
     }
     if edit::is_wired(&found) {
-        lines.push(if dry { preview_unwire(project, scope)? } else { unwire(project, scope)? });
+        match dry {
+            true => diff = preview_unwire(project, scope)?,
+            false => lines.push(unwire(project, scope)?),
+        }
     } else if let (Some((other, path)), false) = (other_scopes.first(), options.purge) {
         remove_record(project, scope, dry)?;
         bail!(
@@ -65,7 +70,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             ));
         }
     }
-    Ok(Outcome::printed(lines.join("\n")))
+    diff.push(lines.join("\n"));
+    Ok(Outcome::printed(diff))
 }
 
 /// The entries are gone already; then the record of them goes too.
@@ -116,7 +122,7 @@ fn without_us(
 }
 
 /// What `unwire` would do, as a diff.
-fn preview_unwire(project: &Project, scope: Scope) -> anyhow::Result<String> {
+fn preview_unwire(project: &Project, scope: Scope) -> anyhow::Result<Printed> {
     let diff = preview(project, scope, |text, _| {
         let (original, first) = with_paths(project, |paths| {
             Ok((paths.original(scope, text.as_bytes())?, paths.first_backup(scope)?))

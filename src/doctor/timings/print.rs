@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::client::hook_runs;
+use crate::core::gate::Printed;
 use crate::core::text::{clip, plural};
 use crate::doctor::gather::transcripts_dir;
 use crate::doctor::timings::{TimingRow, Timings, tabulate};
@@ -16,7 +17,7 @@ use crate::turn::root::shown;
 /// Weeks of work; more would be history.
 const NEWEST: usize = 200;
 
-pub fn render(process: &Process, root: &Path, as_json: bool) -> String {
+pub fn render(process: &Process, root: &Path, as_json: bool) -> Printed {
     let home = process.home();
     let dir = process.client_dir().map(|dir| transcripts_dir(&dir, root));
     let transcripts = newest_transcripts(dir.as_deref(), root, home.as_deref());
@@ -33,9 +34,10 @@ pub fn render(process: &Process, root: &Path, as_json: bool) -> String {
         return format!(
             "No hook runs are noted: looked at {} in {place}.",
             plural(transcripts.len(), "transcript")
-        );
+        )
+        .into();
     }
-    render_text(&place, transcripts.len(), &table)
+    render_text(&place, transcripts.len(), &table).into()
 }
 
 /// The project's, and those of live sessions wherever they are; the newest ones.
@@ -114,7 +116,7 @@ fn aligned(rows: &[[String; 8]]) -> String {
     out
 }
 
-fn render_json(dir: Option<&Path>, transcripts: usize, table: &Timings) -> String {
+fn render_json(dir: Option<&Path>, transcripts: usize, table: &Timings) -> Printed {
     let row = |row: &TimingRow| {
         let mut value = json!({
             "event": row.event,
@@ -140,5 +142,5 @@ fn render_json(dir: Option<&Path>, transcripts: usize, table: &Timings) -> Strin
         "commands": table.commands.iter().map(row).collect::<Vec<_>>(),
         "events": table.events.iter().map(row).collect::<Vec<_>>(),
     });
-    serde_json::to_string_pretty(&report).unwrap_or_default()
+    Printed::json(&report).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
     let (outcomes, busy) = merge::merge_all(folder, &state)?;
     let failed = outcomes.iter().filter_map(|o| Some(format!("{}: {}", o.id, o.error.as_ref()?)));
     let failed: Vec<String> = failed.collect();
-    let stderr = (!failed.is_empty()).then(|| failed.join("; "));
+    let stderr = (!failed.is_empty()).then(|| failed.join("; ").into());
     let code = u8::from(stderr.is_some());
     if json {
         let row = |o: &MergeOutcome| json!({"task_id": o.id, "commit": o.commit, "error": o.error, "note": o.note});
@@ -33,6 +33,6 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
     if lines.is_empty() && failed.is_empty() {
         lines.push("Nothing waits to be merged.".into());
     }
-    let stdout = Some(lines.join("\n")).filter(|text| !text.is_empty());
+    let stdout = (!lines.is_empty()).then(|| lines.join("\n").into());
     Ok(Outcome { stdout, stderr, code })
 }

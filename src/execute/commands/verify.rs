@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::console::project::{Project, print_json};
+use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::execute::commands::TaskTarget;
@@ -126,11 +127,11 @@ pub fn run(
             _ => format!(
                 "attempt {} of 5 failed; {} begins the next",
                 task.attempts,
-                folder.command(&format!("start {id}"))
+                folder.command(&format!("start {}", shell_word(id)))
             ),
         };
-        let stdout = (!shown && !output.is_empty()).then_some(output);
-        return Ok(Outcome { stdout, stderr: Some(format!("{id}: {why}; {then}")), code });
+        let stdout = (!shown && !output.is_empty()).then(|| output.into());
+        return Ok(Outcome { stdout, stderr: Some(format!("{id}: {why}; {then}").into()), code });
     }
     let mut text = format!(
         "Verified {id}: {} passed in {seconds} s, {} on {branch}.",

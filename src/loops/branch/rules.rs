@@ -1,6 +1,7 @@
 //! The loop of a branch: one prompt, again and again, until the promise is made.
 
 use crate::branch::document::{BranchLoop, BranchState};
+use crate::core::gate::Words;
 use crate::core::id::BranchKey;
 use crate::core::text::{clip, clip_block};
 use crate::core::time::{self, Time};
@@ -73,11 +74,12 @@ impl Loop for DrivenBranch {
         Ok(())
     }
 
-    fn reason(&self) -> String {
-        let mut lines = vec![
-            format!("The {} goes on. Its task:", self.title()),
-            clip_block(&self.the_loop.prompt, LONGEST_PROMPT),
-        ];
+    fn reason(&self) -> Words {
+        let task = clip_block(&self.the_loop.prompt, LONGEST_PROMPT);
+        let mut lines = vec![format!("The {} goes on. Its task:", self.title())];
+        // A prompt may have several lines; none of them may look like one of ours.
+        let indent = if task.trim_end().contains('\n') { "  " } else { "" };
+        lines.extend(task.lines().map(|line| format!("{indent}{line}").trim_end().to_owned()));
         lines.push(format!(
             "It is complete when a message says <promise>{}</promise> and that is true. State: {}",
             self.the_loop.completion_promise,
@@ -89,7 +91,7 @@ impl Loop for DrivenBranch {
                 self.branch
             ));
         }
-        lines.join("\n")
+        Words::lines(lines)
     }
 
     fn counter(&self) -> Option<(String, u64)> {

@@ -10,9 +10,9 @@ const LONGEST_TITLE: usize = 200;
 pub fn markdown(queue: &Queue) -> String {
     let mut out = String::from("# Loop State\n\n## Meta\n");
     let started = queue.started_at.as_deref().unwrap_or("unknown");
-    out.push_str(&format!("- Started: {started}\n"));
+    out.push_str(&format!("- Started: {}\n", cell(started)));
     out.push_str(&format!("- Current Iteration: {}\n", queue.iteration));
-    out.push_str(&format!("- Status: {}\n", queue.status));
+    out.push_str(&format!("- Status: {}\n", cell(&queue.status)));
     out.push_str(&format!("- Task: \"{}\"\n", cell(queue.task.as_deref().unwrap_or(""))));
     out.push_str("\n## Quality Gates\n| Gate | Status | Last Check | Issues |\n");
     out.push_str("|------|--------|------------|--------|\n");
@@ -23,16 +23,16 @@ pub fn markdown(queue: &Queue) -> String {
     let mut items: Vec<_> = queue.items.iter().collect();
     items.sort_by(|a, b| a.priority.cmp(&b.priority));
     for item in items {
-        let status = item.status.to_uppercase();
-        out.push_str(&format!("| {} | {} | {status} |\n", item.priority, cell(&item.title)));
+        let (priority, status) = (cell(&item.priority), cell(&item.status.to_uppercase()));
+        out.push_str(&format!("| {priority} | {} | {status} |\n", cell(&item.title)));
     }
     out.push_str("\n## History\n");
     for past in &queue.history {
-        out.push_str(&format!("- Iteration {}: {}\n", past.iteration, history(past)));
+        out.push_str(&format!("- Iteration {}: {}\n", past.iteration, cell(&history(past))));
     }
     if let Some(verdict) = &queue.ending.verdict {
         let reason = queue.ending.verdict_reason.as_deref().unwrap_or("no reason given");
-        out.push_str(&format!("- Ended: {verdict}, {}\n", cell(reason)));
+        out.push_str(&format!("- Ended: {}, {}\n", cell(verdict), cell(reason)));
     }
     out
 }
@@ -66,7 +66,7 @@ fn gate_line(name: &str, gate: Option<&Gate>) -> String {
     let issues = gate.issues.unwrap_or(0);
     let note = gate.note.as_deref().filter(|note| note.chars().count() <= 20);
     let note = note.map(|note| format!(" ({})", cell(note))).unwrap_or_default();
-    format!("| {label} | {} | {at} | {issues}{note} |\n", gate.status.to_uppercase())
+    format!("| {label} | {} | {at} | {issues}{note} |\n", cell(&gate.status.to_uppercase()))
 }
 
 /// `Fixed 1 item, gates passing`

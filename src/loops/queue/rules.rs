@@ -1,5 +1,6 @@
 //! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
 
+use crate::core::gate::Words;
 use crate::core::text::{clip, in_parentheses};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
@@ -79,7 +80,7 @@ impl Loop for QueueLoop {
         Ok(())
     }
 
-    fn reason(&self) -> String {
+    fn reason(&self) -> Words {
         reason(&self.0)
     }
 
@@ -228,7 +229,7 @@ fn is_stalled(queue: &mut Queue, passed: bool, failing: &[String]) -> bool {
 }
 
 /// What the model is told: it may have just lost its context.
-pub fn reason(queue: &Queue) -> String {
+pub fn reason(queue: &Queue) -> Words {
     let mut lines = vec![format!("The {} goes on.", title(queue))];
     let open = queue.open();
     if !open.is_empty() {
@@ -270,5 +271,5 @@ pub fn reason(queue: &Queue) -> String {
          State: .claude/state/loop/LOOP_STATE.md, .claude/state/loop/work_queue.json.",
         queue.consecutive_passes
     ));
-    lines.join("\n")
+    Words::lines(lines)
 }

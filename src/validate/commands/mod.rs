@@ -5,6 +5,7 @@ pub mod schema;
 use serde_json::{Value, json};
 
 use crate::console::project::Project;
+use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::validate::{self, Note, Problem, Report};
@@ -24,32 +25,33 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let Some(view) = project.view()? else {
         let root = project.root()?;
         return Ok(Outcome::printed(match options.json {
-            true => as_json(&Report::default(), None).to_string(),
-            false => format!("{}: no state yet, nothing to check.", root.display()),
+            true => Printed::json_line(&as_json(&Report::default(), None)),
+            false => format!("{}: no state yet, nothing to check.", root.display()).into(),
         }));
     };
     if !options.repair {
         let report = validate::problems(&view)?;
         let text = match options.json {
-            true => as_json(&report, None).to_string(),
-            false => as_text(&report),
+            true => Printed::json_line(&as_json(&report, None)),
+            false => as_text(&report).into(),
         };
         return Ok(outcome(text, &report));
     }
     let repair = validate::repair(project.process, &project.root()?)?;
     let text = match options.json {
-        true => as_json(&repair.left, Some(&repair.done)).to_string(),
+        true => Printed::json_line(&as_json(&repair.left, Some(&repair.done))),
         false => {
             let found = repair.found.problems.iter().filter(|p| !repair.left.problems.contains(p));
             let found = found.map(problem_line);
             let done = repair.done.iter().map(note_line);
-            found.chain(done).map(|line| line + "\n").collect::<String>() + &as_text(&repair.left)
+            let lines: String = found.chain(done).map(|line| line + "\n").collect();
+            (lines + &as_text(&repair.left)).into()
         }
     };
     Ok(outcome(text, &repair.left))
 }
 
-fn outcome(text: String, report: &Report) -> Outcome {
+fn outcome(text: Printed, report: &Report) -> Outcome {
     Outcome { stdout: Some(text), stderr: None, code: u8::from(!report.problems.is_empty()) }
 }
 

@@ -23,7 +23,7 @@ pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let Some(name) = &options.name else { return Ok(Outcome::printed(list())) };
     match schema::named(name) {
-        Some(row) => Ok(Outcome::printed(schema::text(row.schema))),
+        Some(row) => Ok(Outcome::printed(schema::text(row.schema).into_owned())),
         None => {
             let names: Vec<&str> = schema::all().iter().map(|row| row.schema).collect();
             anyhow::bail!("there is no document {name:?}; there are {}", names.join(", "))

@@ -126,7 +126,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
             return Ok(format!("{receipt} {waits}"));
         }
         let said = match complete(state, phase, findings, now) {
-            Some(next) => words::reason(state, next, &[receipt]),
+            Some(next) => words::reason(state, next, &[receipt]).to_string(),
             None => format!(
                 "{receipt} When it is true, say <promise>{}</promise>: that completes the loop.",
                 state.completion_promise

@@ -100,7 +100,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
         Ok(command.started(&driven))
     })?;
-    let stderr = hide(project).err().map(|why| format!("git sees its file: {why:#}"));
+    let stderr = hide(project).err().map(|why| format!("git sees its file: {why:#}").into());
     Ok(Outcome { stderr, ..Outcome::printed(said) })
 }
 

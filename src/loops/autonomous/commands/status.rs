@@ -68,13 +68,17 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
         state.errors.len()
     ));
     if let Some(last) = state.checkpoints.last() {
-        out.push(format!("last checkpoint ({}): {}", last.phase, clip(&last.summary, 300)));
+        out.push(format!(
+            "last checkpoint ({}): {}",
+            clip(&last.phase, 40),
+            clip(&last.summary, 300)
+        ));
         out.extend(
             last.failed_approaches.iter().map(|text| format!("  failed: {}", clip(text, 200))),
         );
     }
     if let Some(last) = state.errors.last() {
-        out.push(format!("last error ({}): {}", last.phase, clip(&last.message, 300)));
+        out.push(format!("last error ({}): {}", clip(&last.phase, 40), clip(&last.message, 300)));
     }
     Ok(Outcome::printed(out.join("\n")))
 }

@@ -5,6 +5,7 @@ pub mod phase;
 pub mod receipts;
 pub mod words;
 
+use crate::core::gate::Words;
 use crate::core::text::clip;
 use crate::core::time::{self, Time};
 use crate::loops::autonomous::document::{Autonomous, VERSION};
@@ -160,11 +161,11 @@ impl Loop for AutonomousLoop {
         Ok(())
     }
 
-    fn reason(&self) -> String {
+    fn reason(&self) -> Words {
         match Phase::named(&self.state.phase) {
-            _ if self.state.awaiting_approval => words::wants_approval(&self.state),
+            _ if self.state.awaiting_approval => words::wants_approval(&self.state).into(),
             Some(phase) => words::reason(&self.state, phase, &[]),
-            None => self.unknown_phase(),
+            None => self.unknown_phase().into(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the model and the user are told of an autonomous loop.
 
-use crate::core::text::{clip, clip_block};
+use crate::core::gate::Words;
+use crate::core::text::clip;
 use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::Phase;
 use crate::state::Document;
@@ -21,7 +22,7 @@ pub fn title(state: &Autonomous) -> String {
 }
 
 /// What the model is told: it may have just lost its context.
-pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> String {
+pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> Words {
     let mut lines = first.to_vec();
     lines.push(format!("The {} goes on.", title(state)));
     lines.push(format!(
@@ -51,7 +52,7 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> String {
         lines.push(format!("Last error ({phase}): {message}"));
     }
     lines.extend(failed_approaches(state));
-    clip_block(&lines.join("\n"), LONGEST)
+    Words::lines(lines).clipped(LONGEST)
 }
 
 fn sources(state: &Autonomous) -> Vec<String> {

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::branch::document::BranchLoop;
 use crate::console::project::{print_json, said_with};
+use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::loops::branch::commands::locate::{BranchLoops, Located};
@@ -131,7 +132,9 @@ fn status(located: &Located, state: &State) -> String {
         return format!("Branch {} has no loop.", located.branch);
     };
     match driven.is_running() || driven.ending().verdict.is_some() {
-        true if driven.is_running() => format!("{}{}", headline(driven), absence(driven, state)),
+        true if driven.is_running() => {
+            format!("{}{}", headline(driven), one_line(&absence(driven, state)))
+        }
         true => headline(driven),
         false => format!("{}, not active", driven.title()),
     }

@@ -93,9 +93,10 @@ fn readable(
         None if is_frozen => "it is no text".into(),
         None => "it is missing".into(),
     };
+    let word = slug.word();
     bail!(
         "task {slug} was not changed: progress.md: {why}, and the state is made from it. \
-         `hookkeeper iterative rebuild {slug} --new-log` begins a new one with the state as it is"
+         `hookkeeper iterative rebuild {word} --new-log` begins a new one with the state as it is"
     )
 }
 
@@ -142,8 +143,9 @@ fn begin_log(
         );
     };
     if let Some(Ok(_)) = log {
+        let word = slug.word();
         bail!(
-            "task {slug} was not changed: progress.md can be read; `hookkeeper iterative rebuild {slug}` uses it"
+            "task {slug} was not changed: progress.md can be read; `hookkeeper iterative rebuild {word}` uses it"
         );
     }
     let aside = store.set_document_aside(&Part::Progress.doc(slug))?;

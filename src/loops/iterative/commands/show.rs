@@ -4,6 +4,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use crate::console::project::print_json;
+use crate::core::gate::Printed;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
@@ -81,10 +82,10 @@ pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> 
 
 /// A task without the lock, and what is wrong with its log.
 fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Option<String>)> {
-    let now = at.command.now;
+    let (now, word) = (at.command.now, slug.word());
     let missing = || {
         anyhow::anyhow!(
-            ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {slug}` makes it anew"
+            ".claude/iterative/{slug}/state.json is missing; `hookkeeper iterative rebuild {word}` makes it anew"
         )
     };
     let view = at.command.project.view()?.ok_or_else(missing)?;
@@ -94,7 +95,7 @@ fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Opt
     let Some(state) = read.value else {
         return Err(match read.frozen() {
             Some(Frozen::Unreadable(why)) => anyhow::anyhow!(
-                ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {slug}` makes it anew"
+                ".claude/iterative/{slug}/state.json cannot be read ({why}); `hookkeeper iterative rebuild {word}` makes it anew"
             ),
             Some(why) => anyhow::anyhow!(".claude/iterative/{slug}/state.json {why}"),
             None => missing(),
@@ -114,10 +115,11 @@ fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Opt
     }
 }
 
-fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> String {
+fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> Printed {
     let (slug, task) = (&documents.slug, &documents.state);
     let domain = task.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
-    let mut out = format!("{slug}: {} ({}{domain})\n", clip(&task.task, 100), task.mode);
+    let mut out = Printed::default();
+    out.line(format!("{slug}: {} ({}{domain})", clip(&task.task, 100), task.mode));
     let end = match (&task.ending.verdict, &task.ending.verdict_reason) {
         (Some(verdict), Some(why)) => format!(", {verdict}: {}", clip(why, 200)),
         (Some(verdict), None) => format!(", {verdict}"),
@@ -126,9 +128,10 @@ fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> St
     let driver =
         task.session_id.as_deref().map_or("nobody yet".into(), |id| format!("session {id}"));
     let age = time::human(time::age(&task.updated, now));
-    out.push_str(&format!("phase {}{end}, driven by {driver}, updated {age} ago\n\n", task.phase));
+    out.line(format!("phase {}{end}, driven by {driver}, updated {age} ago", task.phase));
+    out.line("");
     if task.units().is_empty() {
-        out.push_str("No units yet.\n");
+        out.line("No units yet.");
     } else {
         let mut rows = vec![row![
             "",
@@ -141,30 +144,31 @@ fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> St
             "BLOCKED BY"
         ]];
         rows.extend(task.units().iter().map(|(id, unit)| unit_row(id, unit, task)));
-        out.push_str(&table::align(&rows));
+        out.push(table::align(&rows));
     }
     let (done, all) = task.done();
-    out.push_str(&format!("\n{done} of {all} done ({})\n", status_line(task)));
-    out.push_str(&next(documents));
+    out.line("");
+    out.line(format!("{done} of {all} done ({})", status_line(task)));
+    if let Some(next) = next(documents) {
+        out.line(next);
+    }
     if let Some(last) = documents.log.entries.iter().rev().find(|entry| entry.did.is_some()) {
         let did = clip(last.did.as_deref().unwrap_or_default(), 160);
-        out.push_str(&format!(
-            "Last entry: {} - {} - {}: {did}\n",
-            last.subject, last.what, last.at
-        ));
+        out.line(format!("Last entry: {} - {} - {}: {did}", last.subject, last.what, last.at));
     }
     if !task.commits.is_empty() {
         let newest = task.commits.last().map(|commit| clip(commit, 100)).unwrap_or_default();
-        out.push_str(&format!("{}, the newest {newest}\n", plural(task.commits.len(), "commit")));
+        out.line(format!("{}, the newest {newest}", plural(task.commits.len(), "commit")));
     }
+    let word = slug.word();
     for conflict in &documents.conflicts {
-        out.push_str(&format!(
-            "Conflict: {conflict}. `hookkeeper iterative rebuild {slug}` settles it.\n"
+        out.line(format!(
+            "Conflict: {conflict}. `hookkeeper iterative rebuild {word}` settles it."
         ));
     }
     if let Some(why) = trouble {
-        out.push_str(&format!(
-            "Trouble: {why}. `hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is.\n"
+        out.line(format!(
+            "Trouble: {why}. `hookkeeper iterative rebuild {word} --new-log` begins a new log with the state as it is."
         ));
     }
     out
@@ -194,18 +198,16 @@ fn unit_row(id: &str, unit: &Unit, task: &Task) -> Vec<String> {
     ]
 }
 
-fn next(documents: &TaskDocuments) -> String {
-    let task = &documents.state;
+fn next(documents: &TaskDocuments) -> Option<String> {
+    let (task, word) = (&documents.state, documents.slug.word());
     if !task.is_open() {
         return match task.ending.verdict.as_deref() {
-            Some("complete") => {
-                format!("Next: `hookkeeper iterative archive {}`\n", documents.slug)
-            }
-            Some(_) => format!("To go on: `hookkeeper iterative resume {}`\n", documents.slug),
-            None => String::new(),
+            Some("complete") => Some(format!("Next: `hookkeeper iterative archive {word}`")),
+            Some(_) => Some(format!("To go on: `hookkeeper iterative resume {word}`")),
+            None => None,
         };
     }
-    match task.current().or_else(|| task.workable()) {
+    Some(match task.current().or_else(|| task.workable()) {
         Some(id) => {
             let unit = task.unit(id).cloned().unwrap_or_default();
             let what = match unit.status() {
@@ -218,14 +220,12 @@ fn next(documents: &TaskDocuments) -> String {
             };
             let left =
                 documents.log.remaining(id).map(|left| format!("; remaining: {}", clip(left, 160)));
-            format!("Next: {id}, {what}{}\n", left.unwrap_or_default())
+            format!("Next: {id}, {what}{}", left.unwrap_or_default())
         }
         None if task.units().is_empty() => {
-            let (slug, first) = (&documents.slug, task.first_unit());
-            format!("Next: `hookkeeper iterative unit {slug} '{first}: title | criteria'`\n")
+            let first = task.first_unit();
+            format!("Next: `hookkeeper iterative unit {word} '{first}: title | criteria'`")
         }
-        None => {
-            format!("Next: {}\n", prompt::question(documents).trim_start_matches("HookKeeper: "))
-        }
-    }
+        None => format!("Next: {}", prompt::question(documents).trim_start_matches("HookKeeper: ")),
+    })
 }

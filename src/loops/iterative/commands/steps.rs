@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
+use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::loops::Loop as _;
@@ -37,7 +38,7 @@ pub fn next(at: &TaskCommand, slug: Option<&str>) -> anyhow::Result<Outcome> {
     at.change(slug, |task, state| {
         at.command.ensure_own(task, state)?;
         rule(go_on(&mut task.documents))?;
-        Ok(task.reason())
+        Ok(task.reason().to_string())
     })
 }
 
@@ -78,15 +79,16 @@ pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcom
         rule(advance::signal(&mut task.documents, &said, task.changed))?;
         rule(go_on(&mut task.documents))?;
         task.signals = at.command.session.is_some();
-        Ok(task.reason())
+        Ok(task.reason().to_string())
     })
 }
 
 pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome> {
     at.change(Some(slug), |task, state| {
         at.command.ensure_own(task, state)?;
+        let word = shell_word(slug);
         match name {
-            "complete" => bail!("`hookkeeper iterative archive {slug}` makes a task complete"),
+            "complete" => bail!("`hookkeeper iterative archive {word}` makes a task complete"),
             name if !PHASES.contains(&name) => {
                 bail!("there is no phase `{}`; there are {}", clip(name, 40), PHASES.join(", "))
             }
@@ -94,7 +96,7 @@ pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome
                 at.command.ensure_running(task, state)?;
                 if task.documents.state.units().is_empty() {
                     let first = task.documents.state.first_unit();
-                    bail!("the task {slug} has no units; `hookkeeper iterative unit {slug} '{first}: title | criteria'` adds one");
+                    bail!("the task {slug} has no units; `hookkeeper iterative unit {word} '{first}: title | criteria'` adds one");
                 }
             }
             _ => {}
@@ -103,7 +105,7 @@ pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome
         entry.phase = Some(name.to_owned());
         rule(task.documents.record(entry))?;
         rule(go_on(&mut task.documents))?;
-        Ok(task.reason())
+        Ok(task.reason().to_string())
     })
 }
 
@@ -121,7 +123,7 @@ pub fn skip(
         at.command.ensure_running(task, state)?;
         rule(advance::skip(&mut task.documents, id, why))?;
         rule(go_on(&mut task.documents))?;
-        Ok(task.reason())
+        Ok(task.reason().to_string())
     })
 }
 
@@ -130,7 +132,7 @@ pub fn unblock(at: &TaskCommand, slug: &str, id: &str) -> anyhow::Result<Outcome
         at.command.ensure_running(task, state)?;
         rule(advance::unblock(&mut task.documents, id))?;
         rule(go_on(&mut task.documents))?;
-        Ok(task.reason())
+        Ok(task.reason().to_string())
     })
 }
 

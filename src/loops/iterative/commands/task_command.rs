@@ -81,8 +81,9 @@ impl TaskCommand<'_> {
             };
             let plan = task.documents.state.plan_part().doc(slug);
             if state.frozen(&plan).is_some() {
+                let word = slug.word();
                 said.push_str(&format!(
-                    "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {slug}` makes it anew.",
+                    "\n{} cannot be read and was left as it is; `hookkeeper iterative rebuild {word}` makes it anew.",
                     plan.path()
                 ));
             }
@@ -129,11 +130,12 @@ impl TaskCommand<'_> {
             (_, Some(frozen)) => (format!("{path} {frozen}."), false),
             (Ok(None), None) => (format!(".claude/iterative/{slug} has no state.json."), false),
         };
+        let word = slug.word();
         let help = match is_log {
             true => format!(
-                "`hookkeeper iterative rebuild {slug} --new-log` begins a new log with the state as it is"
+                "`hookkeeper iterative rebuild {word} --new-log` begins a new log with the state as it is"
             ),
-            false => format!("`hookkeeper iterative rebuild {slug}` makes the state anew"),
+            false => format!("`hookkeeper iterative rebuild {word}` makes the state anew"),
         };
         bail!("task {slug} was not changed: {why} {help}")
     }

@@ -1,6 +1,7 @@
 //! How a task goes on: what a signal makes of the unit at work, and which unit is next. Everything
 //! happens by entries in the log, so that the log can tell it again.
 
+use crate::core::gate::shell_word;
 use crate::core::text::{clip, plural};
 use crate::loops::Verdict;
 use crate::loops::iterative::document::Unit;
@@ -192,9 +193,9 @@ pub fn unblock(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
             return Err(format!("{id} is not blocked by anything else: {why}"));
         }
         Some(Status::Blocked | Status::Timeout) if used >= most => {
+            let (word, id_word) = (documents.slug.word(), shell_word(id));
             return Err(format!(
-                "{id} has used {used} of {most} iterations; `hookkeeper iterative set {} {id} max={}` gives it more",
-                documents.slug,
+                "{id} has used {used} of {most} iterations; `hookkeeper iterative set {word} {id_word} max={}` gives it more",
                 most + 5
             ));
         }

@@ -5,6 +5,7 @@ pub mod advance;
 pub mod prompt;
 pub mod signal;
 
+use crate::core::gate::Words;
 use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::governor::Stop;
@@ -85,7 +86,7 @@ impl Loop for IterativeLoop {
     }
 
     fn command(&self, verb: &str) -> String {
-        format!("{} {verb} {}", self.kind().command(), self.documents.slug)
+        format!("{} {verb} {}", self.kind().command(), self.documents.slug.word())
     }
 
     fn owner(&self) -> Option<&str> {
@@ -134,7 +135,7 @@ impl Loop for IterativeLoop {
         advance::go_on(&mut self.documents)
     }
 
-    fn reason(&self) -> String {
+    fn reason(&self) -> Words {
         prompt::what_is_next(&self.documents)
     }
 
@@ -164,9 +165,10 @@ impl Loop for IterativeLoop {
     fn check(&mut self, _: &Stop) -> Option<Say> {
         let TaskDocuments { slug, state, .. } = &self.documents;
         if !PHASES.contains(&state.phase.as_str()) {
+            let word = slug.word();
             return Some(Say::Wait(format!(
                 "HookKeeper: the task {slug} is in an unknown phase ({}), so it does not go on by itself. \
-                 `hookkeeper iterative phase {slug} execute` mends it.",
+                 `hookkeeper iterative phase {word} execute` mends it.",
                 clip(&state.phase, 40),
             )));
         }
@@ -175,12 +177,13 @@ impl Loop for IterativeLoop {
 
     fn turn(&mut self, stop: &Stop) -> Say {
         let before = self.documents.state.current().map(str::to_owned);
+        let word = self.documents.slug.word();
         match self.step(stop) {
             Ok(note) => self.say(before.as_deref(), note),
             // What is in the files does not fit together: somebody has to look.
             Err(why) => Say::Wait(format!(
-                "HookKeeper: the task {} cannot go on: {why}. `hookkeeper iterative rebuild {}` makes its state anew.",
-                self.documents.slug, self.documents.slug
+                "HookKeeper: the task {} cannot go on: {why}. `hookkeeper iterative rebuild {word}` makes its state anew.",
+                self.documents.slug
             )),
         }
     }
@@ -230,8 +233,8 @@ impl IterativeLoop {
         let mut lines: Vec<String> = note.map(|note| format!("{note}.")).into_iter().collect();
         lines.extend(self.conflict());
         lines.extend(before.filter(|id| state.current() != Some(id)).and_then(|id| self.ended(id)));
-        lines.push(prompt);
-        Say::Go { reason: lines.join("\n"), title: title(&self.documents) }
+        lines.extend(prompt);
+        Say::Go { reason: Words::lines(lines), title: title(&self.documents) }
     }
 
     fn conflict(&self) -> Option<String> {
@@ -251,9 +254,9 @@ impl IterativeLoop {
             if unit.is(Status::Timeout) { String::new() } else { format!(" {}", unit.status) };
         let mut said = format!("Unit {id} {is}{status}{why}.");
         if !unit.is_closed() {
+            let word = self.documents.slug.word();
             said.push_str(&format!(
-                " If that is a pattern, keep it: `hookkeeper iterative guardrail {} 'NAME' --when '…' --problem '…' --solution '…'`.",
-                self.documents.slug
+                " If that is a pattern, keep it: `hookkeeper iterative guardrail {word} 'NAME' --when '…' --problem '…' --solution '…'`."
             ));
         }
         Some(said)

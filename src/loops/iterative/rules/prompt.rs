@@ -1,5 +1,6 @@
 //! What the model is told about its unit. It may have just lost its context.
 
+use crate::core::gate::{Words, shell_word};
 use crate::core::text::{clip, plural};
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
@@ -9,31 +10,35 @@ const LONGEST: usize = 600;
 const FILES: usize = 12;
 
 /// What comes now, for whoever asked.
-pub fn what_is_next(documents: &TaskDocuments) -> String {
-    let (slug, state) = (&documents.slug, &documents.state);
+pub fn what_is_next(documents: &TaskDocuments) -> Words {
+    let (slug, word, state) = (&documents.slug, documents.slug.word(), &documents.state);
     if let Some(verdict) = &state.ending.verdict {
         let why = state.ending.verdict_reason.as_deref().unwrap_or("no reason given");
-        return format!("The task {slug} is {verdict}: {why}.");
+        return format!("The task {slug} is {verdict}: {why}.").into();
     }
     match state.phase.as_str() {
-        "execute" => of_unit(documents)
-            .unwrap_or_else(|| question(documents).trim_start_matches("HookKeeper: ").to_owned()),
+        "execute" => match of_unit(documents) {
+            Some(lines) => Words::lines(lines),
+            None => question(documents).trim_start_matches("HookKeeper: ").into(),
+        },
         "discover" | "plan" if state.units().is_empty() => format!(
             "The task {slug} is in its phase {}. Fill in {}, then add units: \
-             `hookkeeper iterative unit {slug} '{}: title | criteria | max 5'`, and begin: \
-             `hookkeeper iterative phase {slug} execute`.",
+             `hookkeeper iterative unit {word} '{}: title | criteria | max 5'`, and begin: \
+             `hookkeeper iterative phase {word} execute`.",
             state.phase,
             documents.file(Part::Brief),
             state.first_unit()
-        ),
+        )
+        .into(),
         phase => format!(
-            "The task {slug} is in its phase {phase}; its units go on with `hookkeeper iterative phase {slug} execute`."
-        ),
+            "The task {slug} is in its phase {phase}; its units go on with `hookkeeper iterative phase {word} execute`."
+        )
+        .into(),
     }
 }
 
-/// What to do about the unit at work.
-pub fn of_unit(documents: &TaskDocuments) -> Option<String> {
+/// What to do about the unit at work, line by line.
+pub fn of_unit(documents: &TaskDocuments) -> Option<Vec<String>> {
     let id = documents.state.current()?;
     let unit = documents.state.unit(id)?;
     Some(match unit.status()? {
@@ -41,46 +46,60 @@ pub fn of_unit(documents: &TaskDocuments) -> Option<String> {
         // A confirmation is the first prompt again: who is told that it is one finds what they expect.
         Status::Confirming => work(documents, id, unit),
         _ if unit.iterations_used <= 1 => work(documents, id, unit),
-        _ => format!("{}{}", where_it_stands(documents, id, unit), work(documents, id, unit)),
+        _ => {
+            let mut lines = work(documents, id, unit);
+            lines.insert(0, where_it_stands(documents, id, unit));
+            lines
+        }
     })
 }
 
-fn work(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
-    let slug = &documents.slug;
-    format!(
-        "{}Read first: {}, {} (lessons) and {} (what was done).\n\
-         Do what is next, then note it: `hookkeeper iterative log {slug} {id} --did '…' --remaining '…'`.\n\
-         When every criterion holds, and you have seen that it does, end your message with \
-         <signal>{id}_DONE</signal>. If you cannot go on: <signal>BLOCKED: why</signal>.",
-        about(documents, id, unit),
+fn work(documents: &TaskDocuments, id: &str, unit: &Unit) -> Vec<String> {
+    let mut lines = about(documents, id, unit);
+    lines.push(format!(
+        "Read first: {}, {} (lessons) and {} (what was done).",
         documents.file(Part::Context),
         Part::Guardrails.file_name(),
         Part::Progress.file_name(),
-    )
+    ));
+    lines.push(format!("Do what is next, then note it: `{}`.", log_command(documents, id)));
+    lines.push(format!(
+        "When every criterion holds, and you have seen that it does, end your message with \
+         <signal>{id}_DONE</signal>. If you cannot go on: <signal>BLOCKED: why</signal>."
+    ));
+    lines
 }
 
-fn verification(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
-    let slug = &documents.slug;
-    format!(
-        "{}It is said to be done. Verify it now: look at the work itself, run what checks it, and hold it \
-         against each criterion, as somebody would who did not do it.\n\
-         All of them hold: <signal>{id}_VERIFIED</signal>. Something is missing: note what \
-         (`hookkeeper iterative log {slug} {id} --did '…' --remaining '…'`), then <signal>{id}_GAPS</signal>.",
-        about(documents, id, unit),
-    )
+fn verification(documents: &TaskDocuments, id: &str, unit: &Unit) -> Vec<String> {
+    let mut lines = about(documents, id, unit);
+    lines.push(
+        "It is said to be done. Verify it now: look at the work itself, run what checks it, and hold it \
+         against each criterion, as somebody would who did not do it."
+            .to_owned(),
+    );
+    lines.push(format!(
+        "All of them hold: <signal>{id}_VERIFIED</signal>. Something is missing: note what \
+         (`{}`), then <signal>{id}_GAPS</signal>.",
+        log_command(documents, id)
+    ));
+    lines
 }
 
-fn about(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
+fn log_command(documents: &TaskDocuments, id: &str) -> String {
+    let (word, id_word) = (documents.slug.word(), shell_word(id));
+    format!("hookkeeper iterative log {word} {id_word} --did '…' --remaining '…'")
+}
+
+fn about(documents: &TaskDocuments, id: &str, unit: &Unit) -> Vec<String> {
     let title = clip(&unit.title, LONGEST);
     let title = if title.is_empty() { String::new() } else { format!(": {title}") };
-    let mut out = format!(
-        "Task {}: {}\nUnit {id}{title}\n",
-        documents.slug,
-        clip(&documents.state.task, 200)
-    );
+    let mut lines = vec![
+        format!("Task {}: {}", documents.slug, clip(&documents.state.task, 200)),
+        format!("Unit {id}{title}"),
+    ];
     let mut line = |key: &str, value: &str| {
         if !value.is_empty() {
-            out.push_str(&format!("{key}: {}\n", clip(value, LONGEST)));
+            lines.push(format!("{key}: {}", clip(value, LONGEST)));
         }
     };
     line("Criteria", &unit.criteria);
@@ -91,7 +110,7 @@ fn about(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
         let part = documents.state.plan_part();
         line("Criteria", &format!("see {}", documents.file(part)));
     }
-    out
+    lines
 }
 
 fn where_it_stands(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
@@ -106,28 +125,28 @@ fn where_it_stands(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
     if let Some(left) = documents.log.remaining(id) {
         out.push_str(&format!(" Remaining, by the log: {}.", clip(left, LONGEST)));
     }
-    out.push('\n');
     out
 }
 
 /// What a person has to decide, where no unit can go on.
 pub fn question(documents: &TaskDocuments) -> String {
-    let slug = &documents.slug;
+    let (slug, word) = (&documents.slug, documents.slug.word());
     let mut out = format!("HookKeeper: the task {slug} waits for you.");
     for (id, unit) in documents.state.units().iter() {
+        let id_word = shell_word(id);
         let why = clip(unit.reason.as_deref().unwrap_or("no reason given"), 200);
         match unit.status() {
             Some(Status::Timeout) => out.push_str(&format!(
-                " {id} is out of iterations ({why}): `hookkeeper iterative set {slug} {id} max={}` gives it more; or make its criteria simpler in {}, then `hookkeeper iterative rebuild {slug}`.",
+                " {id} is out of iterations ({why}): `hookkeeper iterative set {word} {id_word} max={}` gives it more; or make its criteria simpler in {}, then `hookkeeper iterative rebuild {word}`.",
                 unit.max_iterations + 5,
                 documents.state.plan_file(),
             )),
             Some(Status::Blocked) if !unit.skipped && !unit.is_waiting() => out.push_str(&format!(
-                " {id} is blocked ({why}): `hookkeeper iterative unblock {slug} {id}` when that is settled."
+                " {id} is blocked ({why}): `hookkeeper iterative unblock {word} {id_word}` when that is settled."
             )),
             _ => {}
         }
     }
-    out.push_str(&format!(" To do without a unit: `hookkeeper iterative skip {slug} UNIT`."));
+    out.push_str(&format!(" To do without a unit: `hookkeeper iterative skip {word} UNIT`."));
     out
 }

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::console::project::{Project, said_with};
+use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
@@ -45,12 +46,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return execute(project, options);
     }
     if options.name == "run" {
-        bail!("what is to be run? hookkeeper gate run {} -- CMD…", options.status);
+        bail!("what is to be run? hookkeeper gate run {} -- CMD…", shell_word(&options.status));
     }
     if !options.command.is_empty() {
         bail!(
             "a gate that is recorded by hand runs nothing: hookkeeper gate run {} -- CMD…",
-            options.name
+            shell_word(&options.name)
         );
     }
     if !matches!(options.status.as_str(), "pass" | "fail" | "warn") {
@@ -84,7 +85,7 @@ fn execute(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     record(project, &options.status, gate)?;
     let seconds = ran.millis as f64 / 1000.0;
     let text = format!("{}: {status} (exit {}, {seconds:.1} s)", label(&options.status), ran.code);
-    Ok(Outcome { stdout: Some(text), stderr: None, code: ran.code })
+    Ok(Outcome { stdout: Some(text.into()), stderr: None, code: ran.code })
 }
 
 /// What the flags say, and when.

@@ -4,6 +4,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::console::project::{Project, one_of, print_json, said_with};
+use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
 use crate::core::text::clip;
@@ -134,6 +135,6 @@ fn mark(
         item.status = status.into();
         item.completed_iteration = (status == "done").then_some(iteration);
         item.completed_session = by;
-        Ok(Outcome::printed(format!("{id}: {}", status.replace('_', " "))))
+        Ok(Outcome::printed(format!("{}: {}", one_line(&id), status.replace('_', " "))))
     })
 }

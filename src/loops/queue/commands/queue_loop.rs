@@ -127,7 +127,8 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Next => change(&|the_loop, state| {
             command.ensure_running(the_loop, state)?;
             Ok(match end_iteration(&mut the_loop.0, true, command.now) {
-                Say::Go { reason, .. } | Say::Wait(reason) | Say::Rest(reason) => reason,
+                Say::Go { reason, .. } => reason.to_string(),
+                Say::Wait(reason) | Say::Rest(reason) => reason,
                 Say::End(verdict, why) => format!("The loop is {}: {why}.", verdict.name()),
             })
         }),
