@@ -103,6 +103,10 @@ impl Project<'_> {
         // Where reading has failed, an answer that was made without it is none.
         let done = state.check().map_err(anyhow::Error::from).and(done);
         hook_path::keep_remarks(&store, &state, self.process.now())?;
+        anyhow::ensure!(
+            store.is_in_place(),
+            "somebody removed .claude/state while it was changed; try again"
+        );
         done
     }
 

@@ -15,6 +15,7 @@ use crate::session::notices::Notices;
 use crate::state::plan::Change;
 use crate::state::{Read, State};
 use crate::store::dir::Dir;
+use crate::store::lock::PATIENCE;
 use crate::store::spool::{self, Entry};
 use crate::store::{Opened, Store, rejected};
 use crate::turn::context::Context;
@@ -27,7 +28,7 @@ const SPOOL_BUDGET: Duration = Duration::from_millis(300);
 /// all of it: a command has the time, and comes after the events that came before it.
 pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
     let now = process.now();
-    let store = match Store::open(root, process.home().as_deref(), now)? {
+    let store = match Store::open(root, process.home().as_deref(), now, PATIENCE)? {
         Opened::Locked(store) => *store,
         Opened::Busy(..) => return Err(Error::Busy),
     };

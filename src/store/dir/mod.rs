@@ -2,6 +2,7 @@
 //! name, and no name is followed if it is a symlink: what somebody plants between two steps leads
 //! nowhere.
 
+mod place;
 mod remove;
 mod rename;
 

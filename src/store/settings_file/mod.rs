@@ -13,7 +13,7 @@ use crate::core::id::sha256_hex;
 use crate::core::text::to_bytes;
 use crate::store::dir::Dir;
 use crate::store::home;
-use crate::store::lock::{self, Lock, Taken};
+use crate::store::lock::{self, Lock};
 
 pub use paths::SettingsPaths;
 
@@ -37,7 +37,7 @@ impl SettingsFile {
     pub fn open(paths: &SettingsPaths, scope: Scope) -> Result<Self> {
         let path = paths.path(scope)?;
         let real = paths.resolve(&path)?;
-        let (claude, state) = match (scope, paths.client) {
+        let open = || match (scope, paths.client) {
             (Scope::User, Some(client)) => {
                 let claude = match (client.parent(), client.file_name()) {
                     (Some(parent), Some(name)) if !client.exists() => {
@@ -46,14 +46,12 @@ impl SettingsFile {
                     _ => Dir::open(client)?,
                 };
                 let own = claude.make("hookkeeper")?;
-                (claude, own)
+                Ok((claude, own))
             }
-            _ => home::open(paths.root, paths.home)?,
+            _ => home::open(paths.root, paths.home),
         };
-        let lock = match lock::acquire(home::lock_file(&state)?) {
-            Ok(Taken::Yes(lock)) => lock,
-            Ok(Taken::Busy) => return Err(Error::Busy),
-            Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),
+        let (claude, state, Some(lock)) = lock::acquire_in(lock::PATIENCE, open)? else {
+            return Err(Error::Busy);
         };
         let dir = match real.parent() {
             Some(parent) if real != path => Dir::open(parent)?,
