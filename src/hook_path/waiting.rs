@@ -137,8 +137,6 @@ pub fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context
         kept: None,
     })?;
     let time = time::spell_millis(context.now);
-    // Nanoseconds, then the process: in order of time, and never the same name twice.
     let nanos = context.now.timestamp_nanos_opt().unwrap_or_default();
-    let name = format!("{nanos:020}-{}.json", process.pid());
-    spool::put(state, &Entry { time, client, git, payload }, &name)
+    spool::put(state, &Entry { time, client, git, payload }, nanos, process.pid())
 }

@@ -76,7 +76,10 @@ impl Store {
         }
         self.unpark()?;
         self.note_written(format!("agents/results-archive/{name}"));
-        keep_newest(&archive, ARCHIVED_SESSIONS, Age::ByTime, |_| true, Dir::remove_dir)
+        // Moved, it would be as old as what is in it.
+        archive.touch(name.as_str());
+        let just = name.as_str();
+        keep_newest(&archive, ARCHIVED_SESSIONS, Age::ByTime, just, |_| true, Dir::remove_dir)
     }
 
     /// If the last synthesis has just gone, the newest parked one takes its place.

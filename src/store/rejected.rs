@@ -6,7 +6,7 @@ use crate::core::error::Result;
 use crate::core::redaction::Redactor;
 use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
-use crate::store::rotate::{Age, keep_newest};
+use crate::store::rotate::{Age, first_free, keep_newest};
 
 const FILES: usize = 20;
 const LARGEST: usize = 1 << 20;
@@ -19,9 +19,10 @@ pub fn keep(state: &Dir, bytes: &[u8], redact: &Redactor, now: Time, pid: u32) -
         None => redact.text(&String::from_utf8_lossy(bytes)),
     };
     let text = text.get(..text.floor_char_boundary(LARGEST)).unwrap_or_default();
-    let name = format!("{}-{pid}.txt", time::stamp(now));
-    room.remove(&name)?;
-    room.create(&name, text.as_bytes(), false)?;
-    keep_newest(&room, FILES, Age::ByName, |_| true, Dir::remove)?;
+    let name = first_free(&format!("{}-{pid}", time::stamp(now)), |stem| {
+        let name = format!("{stem}.txt");
+        room.create(&name, text.as_bytes(), false).map(|()| name)
+    })?;
+    keep_newest(&room, FILES, Age::ByName, &name, |_| true, Dir::remove)?;
     Ok(room.path_of(&name))
 }

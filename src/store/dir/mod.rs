@@ -320,6 +320,13 @@ impl Dir {
             .map_or(0, |stat| stat.st_mtime)
     }
 
+    /// Something was changed now. Where that cannot be noted, nothing depends on it.
+    pub fn touch(&self, name: &str) {
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+        let _ = rustix::fs::utimensat(&self.fd, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+    }
+
     fn open_file(&self, name: &str, flags: OFlags) -> std::result::Result<File, Errno> {
         let fd = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, PRIVATE_FILE))?;
         Ok(File::from(fd))

@@ -150,9 +150,11 @@ impl SettingsFile {
     fn back_up(&self, bytes: Option<&[u8]>) -> Result<Option<String>> {
         let Some(bytes) = bytes else { return Ok(None) };
         let prefix = format!("{}.", self.file_name());
-        let number = |name: &String| name.strip_prefix(&prefix)?.parse::<u64>().ok();
-        let mut numbers: Vec<u64> = self.backups.names()?.iter().filter_map(number).collect();
+        let number = |name: &String| name.strip_prefix(&prefix)?.parse::<u32>().ok();
+        let mut numbers: Vec<u32> = self.backups.names()?.iter().filter_map(number).collect();
         numbers.sort_unstable();
+        // A number that has no next one is none of ours.
+        numbers.retain(|number| *number < u32::MAX);
         let next = numbers.last().map_or(1, |last| last + 1);
         let name = format!("{prefix}{next}");
         self.backups.create(&name, bytes, true)?;
