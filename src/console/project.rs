@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use crate::core::error::Result;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
@@ -95,8 +96,24 @@ impl Project<'_> {
         &self,
         work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
+        self.change_in(hook_path::locked_store, work)
+    }
+
+    /// The same, and events that wait go on waiting.
+    pub fn change_unplayed<T>(
+        &self,
+        work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        self.change_in(hook_path::unplayed_store, work)
+    }
+
+    fn change_in<T>(
+        &self,
+        open: fn(&Process, &Path) -> Result<Store>,
+        work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         let root = self.root()?;
-        let store = hook_path::locked_store(self.process, &root)
+        let store = open(self.process, &root)
             .with_context(|| format!("the state of {} cannot be changed", root.display()))?;
         let state = State::new(&store);
         let done = work(&store, &state);

@@ -35,7 +35,7 @@ use crate::turn::world::World;
 use kept::{keep_after, record, reject};
 use waiting::{Played, add_news, play_spool, put_aside};
 
-pub use waiting::{keep_remarks, locked_store};
+pub use waiting::{keep_remarks, locked_store, unplayed_store};
 
 /// How often an event begins again because the state was removed.
 const TRIES: u32 = 5;

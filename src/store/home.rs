@@ -35,7 +35,7 @@ fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
     match existing_claude_dir(root, home)? {
         Some(dir) => Ok(dir),
         // The directory is the project's, and its settings are shared: no secret of ours.
-        None => Dir::open(root)?.make_usual(".claude"),
+        None => Ok(Dir::open(root)?.for_its_owner().make_usual(".claude")?.for_its_owner()),
     }
 }
 
@@ -44,13 +44,13 @@ pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Di
     let root_dir = Dir::open(root)?;
     match root_dir.sub(".claude") {
         Err(_) if root_dir.is_symlink(".claude") => {}
-        other => return other,
+        other => return Ok(other?.map(Dir::for_its_owner)),
     }
     let path = root.join(".claude");
     let real = path.canonicalize().map_err(|error| Error::io("resolve", &path, error))?;
     let inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
     if inside(root) || home.is_some_and(inside) {
-        return Dir::open(&real).map(Some);
+        return Ok(Some(Dir::open(&real)?.for_its_owner()));
     }
     Err(Error::Planted { path, is: "a symlink out of the project and the home directory" })
 }

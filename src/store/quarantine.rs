@@ -39,5 +39,5 @@ fn names(path: &str, now: Time) -> (String, String) {
 
 fn drop_oldest(quarantine: &Dir, prefix: &str, just: &str) -> Result<()> {
     let is_copy = |name: &str| name.starts_with(prefix);
-    keep_newest(quarantine, COPIES, Age::ByName, just, is_copy, Dir::remove)
+    keep_newest(quarantine, COPIES, Age::ByName, just, is_copy, Dir::remove_any)
 }

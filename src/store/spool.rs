@@ -16,7 +16,7 @@ use crate::state::Row;
 use crate::store::dir::Dir;
 use crate::store::rotate::{first_free, moment};
 
-const ROOM: &str = "spool";
+pub const ROOM: &str = "spool";
 /// A project whose lock is held for hours: then the spool is full, and that is said aloud.
 const FILES: usize = 10_000;
 /// What a process that died while spooling left behind is removed after this many seconds.

@@ -2,6 +2,7 @@
 //! name, and no name is followed if it is a symlink: what somebody plants between two steps leads
 //! nowhere.
 
+mod owner;
 mod place;
 mod remove;
 mod rename;
@@ -15,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::core::error::{Error, Result};
@@ -29,6 +30,8 @@ const LARGEST_FILE: u64 = 64 << 20;
 pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
+    /// Whose all that is made in it shall be, if we may say so.
+    owner: Option<(Uid, Gid)>,
 }
 
 impl Dir {
@@ -37,7 +40,7 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
             .map_err(|error| Error::io("open the directory", path, error))?;
-        Ok(Self { fd, path: path.to_owned() })
+        Ok(Self { fd, path: path.to_owned(), owner: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -52,7 +55,7 @@ impl Dir {
     pub fn sub(&self, name: &str) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())) {
-            Ok(fd) => Ok(Some(Self { fd, path: self.path_of(name) })),
+            Ok(fd) => Ok(Some(Self { fd, path: self.path_of(name), owner: self.owner })),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP | Errno::NOTDIR) => {
                 let is = if self.is_symlink(name) { "a symlink" } else { "not a directory" };
@@ -89,7 +92,8 @@ impl Dir {
                 return Ok(dir);
             }
             match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, mode)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => self.give_named(name),
+                Err(Errno::EXIST) => {}
                 Err(error) => {
                     return Err(Error::io("make the directory", &self.path_of(name), error));
                 }
@@ -102,6 +106,7 @@ impl Dir {
     pub fn make_new(&self, name: &str) -> Result<Self> {
         retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIR))
             .map_err(|error| Error::io("make the directory", &self.path_of(name), error))?;
+        self.give_named(name);
         self.make(name)
     }
 
@@ -179,6 +184,7 @@ impl Dir {
         let failed = |error: io::Error| Error::io("write", &self.path_of(name), error);
         let opened = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, mode));
         let mut file = File::from(opened.map_err(|error| failed(error.into()))?);
+        self.give(&file);
         let written = write_all(&mut file, pieces).and_then(|()| match sync {
             true => retry_on_intr(|| rustix::fs::fdatasync(&file)).map_err(io::Error::from),
             false => Ok(()),
@@ -202,6 +208,9 @@ impl Dir {
         let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
         if stat.st_nlink != 1 || !FileType::from_raw_mode(stat.st_mode).is_file() {
             return Err(Error::Planted { path: self.path_of(name), is: "not a file of its own" });
+        }
+        if stat.st_size == 0 {
+            self.give(&file);
         }
         file.write_all(bytes).map_err(failed)?;
         Ok(u64::try_from(stat.st_size).unwrap_or(0) + bytes.len() as u64)
@@ -260,21 +269,6 @@ impl Dir {
 
     pub fn is_writable(&self) -> bool {
         rustix::fs::accessat(&self.fd, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
-    }
-
-    /// Gives a new file the mode and the owner of an old one, if there is one.
-    pub fn copy_mode_to(&self, old: &str, to: &Self, new: &str) -> Result<()> {
-        let failed = |error: Errno| Error::io("set the mode of", &to.path_of(new), error);
-        let stat = match rustix::fs::statat(&self.fd, old, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => return Ok(()),
-            other => other.map_err(failed)?,
-        };
-        // Only root can give files away, and only then it matters.
-        let owner = Some(rustix::fs::Uid::from_raw(stat.st_uid));
-        let group = Some(rustix::fs::Gid::from_raw(stat.st_gid));
-        let _ = rustix::fs::chownat(&to.fd, new, owner, group, AtFlags::SYMLINK_NOFOLLOW);
-        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
-        rustix::fs::chmodat(&to.fd, new, mode, AtFlags::empty()).map_err(failed)
     }
 
     fn file_type(&self, name: &str) -> Option<FileType> {

@@ -47,6 +47,11 @@ impl Dir {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
 
+    /// Removes whatever has this name.
+    pub fn remove_any(&self, name: &str) -> Result<()> {
+        if self.is_dir(name) { self.remove_tree(name) } else { self.remove(name) }
+    }
+
     /// Copies a plain file or a directory of such to another directory. Nothing is followed.
     pub fn copy_item(&self, name: &str, to: &Self) -> Result<()> {
         match self.kind(name)? {

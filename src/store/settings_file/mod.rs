@@ -41,10 +41,11 @@ impl SettingsFile {
             (Scope::User, Some(client)) => {
                 let claude = match (client.parent(), client.file_name()) {
                     (Some(parent), Some(name)) if !client.exists() => {
-                        Dir::open(parent)?.make(&name.to_string_lossy())?
+                        Dir::open(parent)?.for_its_owner().make(&name.to_string_lossy())?
                     }
                     _ => Dir::open(client)?,
                 };
+                let claude = claude.for_its_owner();
                 let own = claude.make("hookkeeper")?;
                 Ok((claude, own))
             }
