@@ -69,7 +69,7 @@ const ODD: [Odd; 6] = [
     ("65 MB", |path| fs::File::create(path).unwrap().set_len(65 << 20).unwrap()),
     ("another user's", |path| {
         fs::write(path, "{}").unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
     }),
     ("nothing of ours", |path| fs::write(path, "{").unwrap()),
 ];
@@ -167,7 +167,9 @@ fn repair_and_reset_play_nothing() {
 
 #[test]
 fn a_record_of_another_session_that_cannot_be_read_is_left_out_and_said_once() {
-    for (what, plant) in ODD.into_iter().filter(|(what, _)| *what != "nothing of ours") {
+    // What is too large or no document is moved away.
+    let stays = |what: &str| !matches!(what, "nothing of ours" | "65 MB");
+    for (what, plant) in ODD.into_iter().filter(|(what, _)| stays(what)) {
         let scratch = Scratch::new();
         scratch.hook(&start("s1"));
         let other = scratch.state().join("session/live/s2.json");

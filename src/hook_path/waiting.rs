@@ -25,7 +25,7 @@ use crate::turn::world::World;
 /// How long an event may spend on playing others that came before it.
 const SPOOL_BUDGET: Duration = Duration::from_millis(300);
 /// The same for a command; what is left waits for the next one.
-const COMMANDS_BUDGET: Duration = Duration::from_secs(5);
+const COMMANDS_BUDGET: Duration = Duration::from_secs(2);
 
 /// The store, locked, for a command that changes documents. What waits in the spool is played first:
 /// a command has more time than an event, and comes after the events that came before it.

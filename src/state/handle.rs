@@ -268,6 +268,7 @@ impl<'s> State<'s> {
         match self.source.bytes(&entry.doc.below_claude()) {
             Ok(None) => {}
             Ok(Some(bytes)) => self.take_in::<T>(&mut entry, Bytes::new(bytes)),
+            Err(error @ Error::TooLarge { .. }) => self.spoiled(&entry, error.to_string()),
             Err(error) => self.trouble(&entry, error),
         }
         entry
@@ -287,10 +288,18 @@ impl<'s> State<'s> {
             }
             Err(why) => why,
         };
-        entry.is_unreadable.set(true);
         if newer {
+            entry.is_unreadable.set(true);
             self.freeze_entry(entry, Frozen::NewerAndUnreadable);
-        } else if entry.doc.row.writers == Writers::Shared {
+        } else {
+            self.spoiled(entry, why);
+        }
+    }
+
+    /// It is there and of no use.
+    fn spoiled(&self, entry: &Entry, why: String) {
+        entry.is_unreadable.set(true);
+        if entry.doc.row.writers == Writers::Shared {
             self.freeze_entry(entry, Frozen::Unreadable(why));
         } else if let Some(Aside::Moved(name)) =
             self.keep_error(self.source.put_aside(&entry.doc, &why))

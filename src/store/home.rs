@@ -14,6 +14,9 @@ pub const BESIDE: [&str; 3] = ["branches", "iterative", "autonomous-loop.json"];
 /// Our own settings, beside the client's.
 pub const SETTINGS: &str = "hookkeeper.json";
 
+/// Every hook reads them.
+const LARGEST_SETTINGS: u64 = 64 << 10;
+
 /// Opens `.claude/state` below a project's root, and makes it if need be.
 pub fn open(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
     let claude = claude_dir(root, home)?;
@@ -73,7 +76,7 @@ pub fn make_lock(dir: &Dir, name: &str) -> Result<File> {
 
 /// The project's settings, and what is wrong with them. A file that cannot be read is a bad one.
 pub fn settings(claude: &Dir) -> (Settings, Option<String>) {
-    match claude.read(SETTINGS) {
+    match claude.read_up_to(SETTINGS, LARGEST_SETTINGS) {
         Ok(None) => (Settings::default(), None),
         Ok(Some(bytes)) => Settings::read(&bytes),
         Err(error) => (Settings::default(), Some(error.to_string())),

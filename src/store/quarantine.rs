@@ -3,10 +3,13 @@
 use crate::core::error::Result;
 use crate::core::time::{self, Time};
 use crate::store::dir::Dir;
-use crate::store::rotate::{Age, first_free, keep_newest};
+use crate::store::rotate::{Age, first_free, keep_newest, keep_within};
 
 /// Copies of one document.
 const COPIES: usize = 3;
+/// Of all documents together.
+const IN_ALL: usize = 100;
+const BYTES: u64 = 64 << 20;
 
 /// Moves a document away and gives its new name. `path` is below `.claude/state`, `room` is where
 /// its last part is.
@@ -39,5 +42,6 @@ fn names(path: &str, now: Time) -> (String, String) {
 
 fn drop_oldest(quarantine: &Dir, prefix: &str, just: &str) -> Result<()> {
     let is_copy = |name: &str| name.starts_with(prefix);
-    keep_newest(quarantine, COPIES, Age::ByName, just, is_copy, Dir::remove_any)
+    keep_newest(quarantine, COPIES, Age::ByName, just, is_copy, Dir::remove_any)?;
+    keep_within(quarantine, IN_ALL, BYTES, just)
 }

@@ -13,7 +13,7 @@ const NUMBERED: usize = 10_000;
 pub enum Age {
     /// Its name begins with a time.
     ByName,
-    /// It was changed then.
+    /// It came there then.
     ByTime,
 }
 
@@ -44,13 +44,34 @@ pub fn keep_newest(
             });
         }
         Age::ByTime => {
-            let now = dir.modified(just);
-            let age = |time: i64| (time <= now, time);
-            names.sort_by_cached_key(|name| (age(dir.modified(name)), name.clone()));
+            let now = dir.arrived(just);
+            let age = |time| (time <= now, time);
+            names.sort_by_cached_key(|name| (age(dir.arrived(name)), name.clone()));
         }
     }
     for old in names.iter().take(gone) {
         let _ = remove(dir, old);
+    }
+    Ok(())
+}
+
+/// Removes the oldest beyond `count` entries and `bytes` in all; never `just`. Older is what
+/// came earlier, as for [`Age::ByTime`].
+pub fn keep_within(dir: &Dir, count: usize, bytes: u64, just: &str) -> Result<()> {
+    let now = dir.arrived(just);
+    let mut names = dir.names()?;
+    names.retain(|name| name != just);
+    names.sort_by_cached_key(|name| {
+        let time = dir.arrived(name);
+        (time <= now, time, name.clone())
+    });
+    let (mut entries, mut size) = (1, dir.size(just));
+    for name in names.iter().rev() {
+        entries += 1;
+        size += dir.size(name);
+        if entries > count || size > bytes {
+            let _ = dir.remove_any(name);
+        }
     }
     Ok(())
 }

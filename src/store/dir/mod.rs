@@ -116,6 +116,11 @@ impl Dir {
 
     /// The bytes of a file. Only `NotFound` means that there is none.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        self.read_up_to(name, LARGEST_FILE)
+    }
+
+    /// The same, if it is not larger than that.
+    pub fn read_up_to(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>> {
         // Without NONBLOCK a planted pipe would hold us up for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let path = || self.path_of(name);
@@ -131,8 +136,8 @@ impl Dir {
             return Err(Error::Planted { path: path(), is: "not a file" });
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
-        if size > LARGEST_FILE {
-            return Err(Error::io("read", &path(), io::Error::other("it is larger than 64 MiB")));
+        if size > most {
+            return Err(Error::TooLarge { path: path(), most });
         }
         // Documents are replaced, never changed: the size is the size.
         let size = usize::try_from(size).unwrap_or(0);
@@ -314,11 +319,16 @@ impl Dir {
             .map_or(0, |stat| stat.st_mtime)
     }
 
-    /// Something was changed now. Where that cannot be noted, nothing depends on it.
-    pub fn touch(&self, name: &str) {
-        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-        let _ = rustix::fs::utimensat(&self.fd, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+    /// How many bytes a file has.
+    pub fn size(&self, name: &str) -> u64 {
+        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
+    }
+
+    /// When something came here or was changed, whichever was later: seconds and nanoseconds.
+    pub fn arrived(&self, name: &str) -> (i64, i64) {
+        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_or((0, 0), |stat| (stat.st_ctime, stat.st_ctime_nsec as i64))
     }
 
     fn open_file(&self, name: &str, flags: OFlags) -> std::result::Result<File, Errno> {
