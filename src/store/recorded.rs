@@ -24,8 +24,7 @@ pub fn keep(state: &Dir, payload: &str, kind: Kind, now: Time, pid: u32) -> Resu
         let name = format!("{stem}.json");
         room.rename_new(&part, &room, &name).map(|()| name)
     };
-    let name = room
-        .write_and(&part, &[line.as_bytes()], false, || first_free(&stem, move_to))?;
+    let name = room.write_and(&part, &[line.as_bytes()], false, || first_free(&stem, move_to))?;
     // What others are just writing is not old.
     let is_whole = |name: &str| !name.starts_with('.');
     keep_newest(&room, FILES, Age::ByName, &name, is_whole, Dir::remove)
