@@ -189,3 +189,59 @@ fn unknown_fields_survive_every_document_that_is_rewritten() {
     }
     assert_eq!(scratch.doc("loop/work_queue.json")["items"].as_array().unwrap().len(), 2);
 }
+
+/// A hook that waits for the lock, which this test holds.
+fn waiting_hook(scratch: &Scratch, id: &str) -> (fs::File, std::process::Child) {
+    let path = scratch.state().join(".lock");
+    let lock = fs::File::options().read(true).write(true).open(path).unwrap();
+    fs2::FileExt::lock_exclusive(&lock).unwrap();
+    let mut child = support::spawn(scratch.command(&["hook"]));
+    let payload = format!("{}\n", scratch.here(&agent(id).to_string()));
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    (lock, child)
+}
+
+#[test]
+fn a_lock_that_lost_its_name_is_no_lock() {
+    let scratch = Scratch::new();
+    scratch.hook(&start());
+    let (lock, mut waiting) = waiting_hook(&scratch, "a1");
+    fs::remove_file(scratch.state().join(".lock")).unwrap();
+    let other = fs::File::create_new(scratch.state().join(".lock")).unwrap();
+    fs2::FileExt::lock_exclusive(&other).unwrap();
+    drop(lock);
+    // It has what was the lock, waits for what is, and gives up after a second in all.
+    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    assert_eq!(scratch.names("spool").len(), 1);
+    assert_eq!(scratch.doc("session/live/s1.json")["agents_spawned"], 0);
+    drop(other);
+    scratch.hook(&agent("a2"));
+    assert_eq!(scratch.doc("session/live/s1.json")["agents_spawned"], 2);
+}
+
+#[test]
+fn an_event_that_waited_for_state_that_is_gone_makes_it_anew() {
+    let scratch = Scratch::new();
+    scratch.hook(&start());
+    let (lock, mut waiting) = waiting_hook(&scratch, "a1");
+    let away = scratch.home().join("away");
+    fs::rename(scratch.state(), &away).unwrap();
+    drop(lock);
+    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    let moved: Value =
+        serde_json::from_slice(&fs::read(away.join("session/live/s1.json")).unwrap()).unwrap();
+    assert_eq!(moved["agents_spawned"], 0);
+    assert_eq!(scratch.doc("session/live/s1.json")["agents_spawned"], 1);
+}
+
+#[test]
+fn an_event_is_not_spooled_in_state_that_is_gone() {
+    let scratch = Scratch::new();
+    scratch.hook(&start());
+    let (lock, mut waiting) = waiting_hook(&scratch, "a1");
+    fs::rename(scratch.state(), scratch.home().join("away")).unwrap();
+    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    drop(lock);
+    assert_eq!(scratch.doc("session/live/s1.json")["agents_spawned"], 1);
+}

@@ -33,7 +33,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if project.view()?.is_none() {
         return Ok(Outcome::printed("There is no state here, so there is nothing to reset."));
     }
-    let aside = project.change(|store, _| {
+    let aside = project.change_unplayed(|store, _| {
         let names = store.state_dir().names()?;
         let has = |name: &str| names.iter().any(|have| have == name);
         let part = match options.what {

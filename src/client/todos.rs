@@ -43,7 +43,7 @@ impl Todo {
 pub fn read(transcript: &Path) -> Vec<Todo> {
     let Some(file) = files::open(transcript) else { return Vec::new() };
     let mut search = Search::default();
-    tail::lines(&file, u64::MAX, |_, line| search.line(kind(line), line));
+    tail::lines(&file, REACH as u64, |_, line| search.line(kind(line), line));
     search.todos()
 }
 

@@ -133,7 +133,7 @@ impl Document for BackupOwner {
 pub fn kept_backups(state: &State) -> Vec<Kept> {
     let docs = Backup::ROWS.first().map(|row| state.list(row)).unwrap_or_default();
     let kept = docs.iter().filter_map(|doc| {
-        let session_id = state.read_doc::<BackupOwner>(doc.clone()).value?.0.clone();
+        let session_id = state.read_listed::<BackupOwner>(doc.clone()).value?.0.clone();
         Some(Kept { file: doc.place().1, session_id })
     });
     kept.collect()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use crate::core::error::Result;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
@@ -95,14 +96,34 @@ impl Project<'_> {
         &self,
         work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
+        self.change_in(hook_path::locked_store, work)
+    }
+
+    /// The same, and events that wait go on waiting.
+    pub fn change_unplayed<T>(
+        &self,
+        work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        self.change_in(hook_path::unplayed_store, work)
+    }
+
+    fn change_in<T>(
+        &self,
+        open: fn(&Process, &Path) -> Result<Store>,
+        work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         let root = self.root()?;
-        let store = hook_path::locked_store(self.process, &root)
+        let store = open(self.process, &root)
             .with_context(|| format!("the state of {} cannot be changed", root.display()))?;
         let state = State::new(&store);
         let done = work(&store, &state);
         // Where reading has failed, an answer that was made without it is none.
         let done = state.check().map_err(anyhow::Error::from).and(done);
         hook_path::keep_remarks(&store, &state, self.process.now())?;
+        anyhow::ensure!(
+            store.is_in_place(),
+            "somebody removed .claude/state while it was changed; try again"
+        );
         done
     }
 

@@ -10,6 +10,8 @@ pub enum Error {
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     /// A place that has to be a plain directory or file of ours is something else.
     Planted { path: PathBuf, is: &'static str },
+    /// A file that is larger than any of ours; how large one may be.
+    TooLarge { path: PathBuf, most: u64 },
     /// Somebody else holds the lock, for longer than a command waits.
     Busy,
     /// A schema of ours has a keyword that the checker does not know. Tests see to it that none has.
@@ -36,6 +38,11 @@ impl fmt::Display for Error {
             }
             Self::Planted { path, is } => {
                 write!(f, "refusing to write through {}: it is {is}", path.display())
+            }
+            Self::TooLarge { path, most } => {
+                let (most, unit) =
+                    if *most < 1 << 20 { (most >> 10, "KiB") } else { (most >> 20, "MiB") };
+                write!(f, "cannot read: {}: it is larger than {most} {unit}", path.display())
             }
             Self::Busy => write!(f, "the state is in use by another process"),
             Self::Schema { name, why } => write!(f, "the schema {name} cannot be used: {why}"),

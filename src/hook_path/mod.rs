@@ -3,7 +3,9 @@
 pub mod kept;
 pub mod waiting;
 
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use tracing::debug;
 
@@ -23,6 +25,7 @@ use crate::process::trace::{self, Lines};
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
 use crate::store::dir::Dir;
+use crate::store::lock::PATIENCE;
 use crate::store::log::{self, FAILED, Line};
 use crate::store::{Opened, Store};
 use crate::turn::context::{Context, Facts};
@@ -32,7 +35,10 @@ use crate::turn::world::World;
 use kept::{keep_after, record, reject};
 use waiting::{Played, add_news, play_spool, put_aside};
 
-pub use waiting::{keep_remarks, locked_store};
+pub use waiting::{keep_remarks, locked_store, unplayed_store};
+
+/// How often an event begins again because the state was removed.
+const TRIES: u32 = 5;
 
 pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
     let payload = stdin::read();
@@ -68,16 +74,46 @@ fn handle(
 ) -> Result<Option<String>> {
     let root = root::for_hook(process, event.text("cwd").as_deref()).ok_or_else(no_root)?;
     debug!(event = event.kind.wire(), session = %event.session_id, root = %root.display(), "payload read");
-    let now = process.now();
     let bytes = match payload {
         Payload::Whole(bytes) | Payload::Refused(bytes, _) => bytes,
     };
-    let home = root::state_root(process, &root);
-    let world = World::new(process, &root);
-    let store = match Store::open(&home, process.home().as_deref(), now)? {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        // Somebody removed the state while this event was at it: then it is written nowhere. An event
+        // may be played twice.
+        let patience = PATIENCE.saturating_sub(process.elapsed());
+        let may_again = tries < TRIES && !patience.is_zero();
+        match attempt(process, event, bytes, &root, lines, patience)? {
+            Attempt::Done(result) => return result,
+            Attempt::Removed(_) if may_again => debug!(tries, "the state was removed: once more"),
+            Attempt::Removed(error) => return Err(error),
+        }
+    }
+}
+
+/// What came of an event.
+enum Attempt {
+    Done(Result<Option<String>>),
+    /// Where it was written is no longer the project's state.
+    Removed(Error),
+}
+
+fn attempt(
+    process: &Process,
+    event: &Event,
+    bytes: &[u8],
+    root: &Path,
+    lines: Option<&Lines>,
+    patience: Duration,
+) -> Result<Attempt> {
+    let now = process.now();
+    let home = root::state_root(process, root);
+    let world = World::new(process, root);
+    let store = match Store::open(&home, process.home().as_deref(), now, patience)? {
         Opened::Locked(store) => store,
         Opened::Busy(state, settings) => {
-            let mut context = context(process, event, &root, &settings, &world);
+            let mut context = context(process, event, root, &settings, &world);
             // Events that wait are played in the order in which they came, not in which they gave up.
             context.now = now;
             record(process, event, bytes, &state, &context);
@@ -87,13 +123,16 @@ fn handle(
                 Err(error) => format!("{FAILED}{error}"),
             };
             write_log(process, event, &state, &[], &outcome, lines, false);
-            return kept.map(|()| None);
+            return Ok(match state.is_in_place() {
+                true => Attempt::Done(kept.map(|()| None)),
+                false => removed(&state),
+            });
         }
     };
     debug!("locked");
-    let context = context(process, event, &root, &store.settings, &world);
+    let context = context(process, event, root, &store.settings, &world);
     record(process, event, bytes, store.state_dir(), &context);
-    let settled = match play_spool(process, &store, &root) {
+    let settled = match play_spool(process, &store, root) {
         Ok(Played::All) => settle(event, &store, &context),
         // Order matters: this event has to wait for those that still wait.
         Ok(Played::Some) => put_aside(process, bytes, store.state_dir(), &context)
@@ -105,10 +144,20 @@ fn handle(
         Err(error) => format!("{FAILED}{error}"),
     };
     write_log(process, event, store.state_dir(), &store.written(), &outcome, lines, true);
-    match settled {
-        Ok((reply, _)) => Ok(reply.render(event.kind)),
-        Err(error) => Err(keep_after(error, bytes, &store, &context, process)),
-    }
+    Ok(match settled {
+        _ if !store.is_in_place() => removed(store.state_dir()),
+        Ok((reply, _)) => Attempt::Done(Ok(reply.render(event.kind))),
+        // A folder of it went.
+        Err(error) if error.is_not_found() => {
+            Attempt::Removed(keep_after(error, bytes, &store, &context, process))
+        }
+        Err(error) => Attempt::Done(Err(keep_after(error, bytes, &store, &context, process))),
+    })
+}
+
+fn removed(state: &Dir) -> Attempt {
+    let cause = io::Error::other("somebody removed it while the event was written");
+    Attempt::Removed(Error::io("use", state.path(), cause))
 }
 
 /// Lets the hook decide, and carries its plan out.

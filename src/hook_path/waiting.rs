@@ -1,6 +1,7 @@
 //! Events whose turn with the lock did not come in time: put into the spool, and played by whoever
 //! has the lock next, hook or command.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::session::notices::Notices;
 use crate::state::plan::Change;
 use crate::state::{Read, State};
 use crate::store::dir::Dir;
+use crate::store::lock::PATIENCE;
 use crate::store::spool::{self, Entry};
 use crate::store::{Opened, Store, rejected};
 use crate::turn::context::Context;
@@ -22,18 +24,29 @@ use crate::turn::world::World;
 
 /// How long an event may spend on playing others that came before it.
 const SPOOL_BUDGET: Duration = Duration::from_millis(300);
+/// The same for a command; what is left waits for the next one.
+const COMMANDS_BUDGET: Duration = Duration::from_secs(2);
 
-/// The store, locked, for a command that changes documents. What waits in the spool is played first,
-/// all of it: a command has the time, and comes after the events that came before it.
+/// The store, locked, for a command that changes documents. What waits in the spool is played first:
+/// a command has more time than an event, and comes after the events that came before it.
 pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
-    let now = process.now();
-    let store = match Store::open(root, process.home().as_deref(), now)? {
-        Opened::Locked(store) => *store,
-        Opened::Busy(..) => return Err(Error::Busy),
-    };
-    while let Played::Some = play_spool(process, &store, root)? {}
-    keep_remarks(&store, &State::new(&store), now)?;
+    let store = unplayed_store(process, root)?;
+    let begun = process.elapsed();
+    while let Played::Some = play_spool(process, &store, root)? {
+        if process.elapsed().saturating_sub(begun) > COMMANDS_BUDGET {
+            break;
+        }
+    }
+    keep_remarks(&store, &State::new(&store), process.now())?;
     Ok(store)
+}
+
+/// The same without playing anything: for a command that is to put right what cannot be played.
+pub fn unplayed_store(process: &Process, root: &Path) -> Result<Store> {
+    match Store::open(root, process.home().as_deref(), process.now(), PATIENCE)? {
+        Opened::Locked(store) => Ok(*store),
+        Opened::Busy(..) => Err(Error::Busy),
+    }
 }
 
 /// What the user should hear of waits for the next event that can show it.
@@ -72,31 +85,55 @@ pub enum Played {
     Some,
 }
 
+/// Plays what waits. What cannot be read or played is moved away after one try: one odd entry stops
+/// nothing.
 pub fn play_spool(process: &Process, store: &Store, root: &Path) -> Result<Played> {
-    let Some((room, names)) = spool::waiting(store.state_dir(), process.now().timestamp())? else {
-        return Ok(Played::All);
+    let state = store.state_dir();
+    let (room, names) = match spool::waiting(state, process.now().timestamp()) {
+        Ok(None) => return Ok(Played::All),
+        Ok(Some(waiting)) => waiting,
+        Err(error @ Error::Planted { .. }) => {
+            move_away(process, store, state, spool::ROOM, &error.to_string());
+            return Ok(Played::All);
+        }
+        Err(error) => return Err(error),
     };
     let begun = process.elapsed();
     for name in names {
         if process.elapsed().saturating_sub(begun) > SPOOL_BUDGET {
             return Ok(Played::Some);
         }
-        let bytes = room.read(&name)?.unwrap_or_default();
+        let bytes = match room.read(&name) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => {
+                move_away(process, store, &room, &name, &error.to_string());
+                continue;
+            }
+        };
         if let Err(why) = play(process, store, root, &bytes)? {
             let redact = Redactor::new(&store.settings.redact);
-            let kept =
-                rejected::keep(store.state_dir(), &bytes, &redact, process.now(), process.pid())?;
-            let text = format!(
-                "HookKeeper: an event that had waited could not be used ({why}); it is in {}.",
-                kept.display()
-            );
-            store.remark(format!("rejected/{name}"), text);
+            let kept = rejected::keep(state, &bytes, &redact, process.now(), process.pid())?;
+            say_rejected(store, &name, &why, &kept);
         }
         room.remove(&name)?;
     }
-    spool::close(store.state_dir())?;
+    spool::close(state)?;
     store.set_time(process.now());
     Ok(Played::All)
+}
+
+/// What cannot even be moved stays, and is passed over.
+fn move_away(process: &Process, store: &Store, from: &Dir, name: &str, why: &str) {
+    let taken = rejected::take(store.state_dir(), from, name, process.now(), process.pid());
+    say_rejected(store, name, why, &taken.unwrap_or_else(|_| from.path_of(name)));
+}
+
+fn say_rejected(store: &Store, name: &str, why: &str, kept: &Path) {
+    let text = format!(
+        "HookKeeper: an event that had waited could not be used ({why}); it is in {}.",
+        kept.display()
+    );
+    store.remark(format!("rejected/{name}"), text);
 }
 
 /// Plays one event that waited. The inner error says why it cannot be used at all.
@@ -124,9 +161,24 @@ fn play(
     match settle(&event, store, &context) {
         Ok(_) => Ok(Ok(())),
         // A disk that is full now may have room later: the event stays where it is.
-        Err(error @ Error::Io { .. }) => Err(error),
+        Err(Error::Io { what, path, cause }) if may_pass(&cause) => {
+            Err(Error::Io { what, path, cause })
+        }
         Err(error) => Ok(Err(error.to_string())),
     }
+}
+
+/// Whether it is the machine that cannot, and not what was asked of it.
+fn may_pass(cause: &io::Error) -> bool {
+    !matches!(
+        cause.kind(),
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidFilename
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::Other
+    )
 }
 
 pub fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {
@@ -136,8 +188,6 @@ pub fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context
         kept: None,
     })?;
     let time = time::spell_millis(context.now);
-    // Nanoseconds, then the process: in order of time, and never the same name twice.
     let nanos = context.now.timestamp_nanos_opt().unwrap_or_default();
-    let name = format!("{nanos:020}-{}.json", process.pid());
-    spool::put(state, &Entry { time, client, git, payload }, &name)
+    spool::put(state, &Entry { time, client, git, payload }, nanos, process.pid())
 }

@@ -46,6 +46,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         let (session_id, checksum) = (live.session_id.clone(), backup.checksum.clone());
         plan.put(&state.read::<Backup>(&file), &backup);
         let mut kept = kept;
+        // What says that it is later than now is from when the clock was wrong: it counts as oldest.
+        kept.sort_by_key(|old| old.file < file);
         kept.push(Kept { file: file.clone(), session_id });
         for old in too_many(&kept, context.settings.keep_backups) {
             plan.changes.push(Change::Remove(Backup::doc(&old)));

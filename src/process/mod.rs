@@ -8,6 +8,7 @@
 
 pub mod child;
 pub mod client;
+pub mod deadline;
 pub mod disk;
 pub mod files;
 pub mod lines;

@@ -90,6 +90,8 @@ struct Entry {
     frozen: RefCell<Option<Frozen>>,
     /// There was something, and it could not be read.
     is_unreadable: Cell<bool>,
+    /// Why it could not, if that must stop who needs it.
+    left_out: RefCell<Option<Error>>,
 }
 
 impl<'s> State<'s> {
@@ -121,6 +123,16 @@ impl<'s> State<'s> {
 
     /// A document by its address.
     pub fn read_doc<T: Document>(&self, doc: Doc) -> Read<'_, T> {
+        let read = self.read_listed(doc);
+        if let Some(error) = read.entry.left_out.take() {
+            self.keep_error::<()>(Err(error));
+        }
+        read
+    }
+
+    /// A document that is one of many: where the file system refuses it, it is left out, and the user
+    /// hears of it once. Who asks for it by name is refused as for any other.
+    pub fn read_listed<T: Document>(&self, doc: Doc) -> Read<'_, T> {
         let entry = match self.entries.find(|entry| entry.doc == doc) {
             Some(entry) => entry,
             None => {
@@ -128,13 +140,17 @@ impl<'s> State<'s> {
                 self.entries.push(entry)
             }
         };
+        if let Some(error) = &*entry.left_out.borrow() {
+            let text = format!("HookKeeper: {error}. It is left out.");
+            self.remark(format!("left-out/{}", entry.doc.name()), text);
+        }
         Read { entry, value: entry.value.as_ref().and_then(|value| value.downcast_ref()) }
     }
 
     /// All documents of a type that can be read, in the order of their names.
     pub fn all<T: Document>(&self) -> impl Iterator<Item = &T> {
         let docs = T::ROWS.first().map(|row| self.list(row)).unwrap_or_default();
-        docs.iter().filter_map(|doc| self.read_doc::<T>(doc.clone()).value)
+        docs.iter().filter_map(|doc| self.read_listed::<T>(doc.clone()).value)
     }
 
     /// The documents of a row, by their names.
@@ -247,10 +263,12 @@ impl<'s> State<'s> {
             value: None,
             frozen: RefCell::default(),
             is_unreadable: Cell::new(false),
+            left_out: RefCell::default(),
         };
         match self.source.bytes(&entry.doc.below_claude()) {
             Ok(None) => {}
             Ok(Some(bytes)) => self.take_in::<T>(&mut entry, Bytes::new(bytes)),
+            Err(error @ Error::TooLarge { .. }) => self.spoiled(&entry, error.to_string()),
             Err(error) => self.trouble(&entry, error),
         }
         entry
@@ -270,10 +288,18 @@ impl<'s> State<'s> {
             }
             Err(why) => why,
         };
-        entry.is_unreadable.set(true);
         if newer {
+            entry.is_unreadable.set(true);
             self.freeze_entry(entry, Frozen::NewerAndUnreadable);
-        } else if entry.doc.row.writers == Writers::Shared {
+        } else {
+            self.spoiled(entry, why);
+        }
+    }
+
+    /// It is there and of no use.
+    fn spoiled(&self, entry: &Entry, why: String) {
+        entry.is_unreadable.set(true);
+        if entry.doc.row.writers == Writers::Shared {
             self.freeze_entry(entry, Frozen::Unreadable(why));
         } else if let Some(Aside::Moved(name)) =
             self.keep_error(self.source.put_aside(&entry.doc, &why))
@@ -296,7 +322,8 @@ impl<'s> State<'s> {
             Trouble::PlantedIsLeftOut if is_planted => format!("{folder}/{error}"),
             Trouble::LeftOut => folder.to_owned(),
             Trouble::Fails | Trouble::PlantedIsLeftOut => {
-                self.keep_error::<()>(Err(error));
+                *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
+                *entry.left_out.borrow_mut() = Some(error);
                 return;
             }
         };

@@ -6,6 +6,7 @@ use crate::core::json::Object;
 use crate::state::Doc;
 use crate::store::Store;
 use crate::store::dir::Dir;
+use crate::store::folders::LARGEST_DOCUMENT;
 use crate::store::rotate::{Age, keep_newest};
 
 const ARCHIVED_SESSIONS: usize = 20;
@@ -61,7 +62,7 @@ impl Store {
             self.folders.forget(RESULTS);
         } else {
             for file in results.names()? {
-                if alone || belongs(&results, &file, session_id)? {
+                if alone || belongs(&results, &file, session_id) {
                     results.rename(&file, &archive.make(name.as_str())?, &file)?;
                 }
             }
@@ -69,19 +70,20 @@ impl Store {
         if let (Some(parked), Some(to)) = (parked, archive.sub(name.as_str())?) {
             let file = name.json();
             // What moved with the results is newer than what was parked.
-            if to.read(SYNTHESIS)?.is_none() && parked.read(&file)?.is_some() {
+            if !to.exists(SYNTHESIS)? && parked.exists(&file)? {
                 parked.rename(&file, &to, SYNTHESIS)?;
             }
             parked.remove(&file)?;
         }
         self.unpark()?;
         self.note_written(format!("agents/results-archive/{name}"));
-        keep_newest(&archive, ARCHIVED_SESSIONS, Age::ByTime, |_| true, Dir::remove_dir)
+        let just = name.as_str();
+        keep_newest(&archive, ARCHIVED_SESSIONS, Age::ByTime, just, |_| true, Dir::remove_dir)
     }
 
     /// If the last synthesis has just gone, the newest parked one takes its place.
     fn unpark(&self) -> Result<()> {
-        if self.folders.read(&format!("{RESULTS}/{SYNTHESIS}"))?.is_some() {
+        if self.has_entry(RESULTS, SYNTHESIS)? {
             return Ok(());
         }
         let Some(parked) = self.folders.find(PARKED)? else { return Ok(()) };
@@ -111,8 +113,9 @@ impl Store {
     }
 }
 
-fn belongs(folder: &Dir, file: &str, session_id: &str) -> Result<bool> {
-    let bytes = folder.read(file)?.unwrap_or_default();
-    Ok(Object::parse(&bytes)
-        .is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id)))
+/// What cannot be read is nobody's.
+fn belongs(folder: &Dir, file: &str, session_id: &str) -> bool {
+    let bytes = folder.read_up_to(file, LARGEST_DOCUMENT).ok().flatten().unwrap_or_default();
+    Object::parse(&bytes)
+        .is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id))
 }

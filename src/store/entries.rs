@@ -1,13 +1,9 @@
 //! What is done to files and folders that are no single document.
 
-use std::io;
-
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 use crate::state::Doc;
+use crate::store::rotate::first_free;
 use crate::store::{NEW, Store, quarantine};
-
-/// Nobody makes this many of a kind in a day.
-const NUMBERED: usize = 10_000;
 
 impl Store {
     /// Whether a folder below `.claude` has something of this name.
@@ -72,20 +68,4 @@ impl Store {
         self.note_written(format!("quarantine/{name}"));
         Ok(Some(format!(".claude/state/quarantine/{name}")))
     }
-}
-
-/// Tries `name`, `name-2`, `name-3`, … until one is free.
-fn first_free(name: &str, mut attempt: impl FnMut(&str) -> Result<String>) -> Result<String> {
-    for n in 1..NUMBERED {
-        let free = if n == 1 { name.to_owned() } else { format!("{name}-{n}") };
-        match attempt(&free) {
-            Err(Error::Io { cause, .. }) if is_taken(&cause) => {}
-            other => return other,
-        }
-    }
-    Err(Error::io("find a free name for", name.as_ref(), io::ErrorKind::AlreadyExists))
-}
-
-fn is_taken(cause: &io::Error) -> bool {
-    matches!(cause.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
 }

@@ -125,8 +125,9 @@ fn wait_for_lock(dir: &Dir, name: &str, seconds: u32) -> Result<Lock> {
             None => home::make_lock(dir, name)?,
         };
         match lock::acquire(file) {
-            Ok(Taken::Yes(lock)) => return Ok(lock),
-            Ok(Taken::Busy) => {}
+            Ok(Taken::Yes(lock)) if dir.is_named(name, lock.file()) => return Ok(lock),
+            // Somebody has it, or has removed the file that we waited for.
+            Ok(Taken::Yes(_) | Taken::Busy) => {}
             Err(error) => return Err(Error::io("lock", &dir.path_of(name), error)),
         }
     }

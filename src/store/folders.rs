@@ -7,6 +7,9 @@ use crate::core::error::Result;
 use crate::store::dir::Dir;
 use crate::store::home;
 
+/// No document comes near this: their lists have caps. What is larger would hold every hook up.
+pub const LARGEST_DOCUMENT: u64 = 4 << 20;
+
 pub struct Folders {
     pub claude: Rc<Dir>,
     pub state: Rc<Dir>,
@@ -49,11 +52,11 @@ impl Folders {
         Ok(dir.map_or_else(|| Rc::clone(&self.claude), |dir| self.hold(path, dir)))
     }
 
-    /// A file by its path below `.claude`.
+    /// A document by its path below `.claude`.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let (folder, file) = split(path);
         match self.find(folder)? {
-            Some(folder) => folder.read(file),
+            Some(folder) => folder.read_up_to(file, LARGEST_DOCUMENT),
             None => Ok(None),
         }
     }

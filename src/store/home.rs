@@ -14,6 +14,9 @@ pub const BESIDE: [&str; 3] = ["branches", "iterative", "autonomous-loop.json"];
 /// Our own settings, beside the client's.
 pub const SETTINGS: &str = "hookkeeper.json";
 
+/// Every hook reads them.
+const LARGEST_SETTINGS: u64 = 64 << 10;
+
 /// Opens `.claude/state` below a project's root, and makes it if need be.
 pub fn open(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
     let claude = claude_dir(root, home)?;
@@ -35,7 +38,7 @@ fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
     match existing_claude_dir(root, home)? {
         Some(dir) => Ok(dir),
         // The directory is the project's, and its settings are shared: no secret of ours.
-        None => Dir::open(root)?.make_usual(".claude"),
+        None => Ok(Dir::open(root)?.for_its_owner().make_usual(".claude")?.for_its_owner()),
     }
 }
 
@@ -44,13 +47,13 @@ pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Di
     let root_dir = Dir::open(root)?;
     match root_dir.sub(".claude") {
         Err(_) if root_dir.is_symlink(".claude") => {}
-        other => return other,
+        other => return Ok(other?.map(Dir::for_its_owner)),
     }
     let path = root.join(".claude");
     let real = path.canonicalize().map_err(|error| Error::io("resolve", &path, error))?;
     let inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
     if inside(root) || home.is_some_and(inside) {
-        return Dir::open(&real).map(Some);
+        return Ok(Some(Dir::open(&real)?.for_its_owner()));
     }
     Err(Error::Planted { path, is: "a symlink out of the project and the home directory" })
 }
@@ -73,7 +76,7 @@ pub fn make_lock(dir: &Dir, name: &str) -> Result<File> {
 
 /// The project's settings, and what is wrong with them. A file that cannot be read is a bad one.
 pub fn settings(claude: &Dir) -> (Settings, Option<String>) {
-    match claude.read(SETTINGS) {
+    match claude.read_up_to(SETTINGS, LARGEST_SETTINGS) {
         Ok(None) => (Settings::default(), None),
         Ok(Some(bytes)) => Settings::read(&bytes),
         Err(error) => (Settings::default(), Some(error.to_string())),

@@ -5,8 +5,10 @@
 //! 1. **Open** `.claude/state` name by name, no symlink followed. The first one there makes the
 //!    directory, hides it from git, and only then makes the lock: a kill in between is made good
 //!    by the next event, which finds no lock.
-//! 2. **Lock** `.claude/state/.lock` with `flock`, at most a second. Not had in time: the event
-//!    goes to the [`spool`] and nothing else is touched. A dead holder frees it.
+//! 2. **Lock** `.claude/state/.lock` and the directory itself with `flock`, at most a second. Not
+//!    had in time: the event goes to the [`spool`] and nothing else is touched. A dead holder frees
+//!    it. A lock that no longer has its name is taken again; one that is removed later is made anew
+//!    by somebody who then waits for the directory.
 //! 3. **Sweep**: remove `.new`, which a killed process may have left. There is one such name for
 //!    all documents, because there is one writer.
 //! 4. **Play** what waits in the spool.
@@ -18,7 +20,8 @@
 //!    leaves the old one or the new one under the document's name.
 //!    Documents whose bytes would not change are not written. The order is the plan's: first what
 //!    is primary, then the copies that the next event derives again.
-//! 7. **Log** one line, let go of the lock by exiting.
+//! 7. **Log** one line. If the directory is no longer what its path leads to, all this was for
+//!    nothing, and begins again. Let go of the lock by exiting.
 
 pub mod archive;
 pub mod dir;
@@ -43,6 +46,7 @@ pub mod view;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::core::error::{Error, Result};
 use crate::core::pieces::Pieces;
@@ -54,7 +58,7 @@ use crate::state::plan::Change;
 use crate::state::{Aside, Doc, Source, State, Write};
 use dir::Dir;
 use folders::Folders;
-use lock::{Lock, Taken};
+use lock::Lock;
 
 /// The documents of this room.
 pub fn documents(all: &mut Documents) {
@@ -84,14 +88,10 @@ pub enum Opened {
 }
 
 impl Store {
-    pub fn open(root: &Path, home: Option<&Path>, now: Time) -> Result<Opened> {
-        let (claude, state) = home::open(root, home)?;
-        let file = home::lock_file(&state)?;
-        let lock = match lock::acquire(file) {
-            Ok(Taken::Yes(lock)) => lock,
-            Ok(Taken::Busy) => return Ok(Opened::Busy(state, home::settings(&claude).0)),
-            Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),
-        };
+    /// The state of a project, if its lock is to be had in time.
+    pub fn open(root: &Path, home: Option<&Path>, now: Time, patience: Duration) -> Result<Opened> {
+        let (claude, state, lock) = lock::acquire_in(patience, || home::open(root, home))?;
+        let Some(lock) = lock else { return Ok(Opened::Busy(state, home::settings(&claude).0)) };
         sweep(&state)?;
         let (settings, fault) = home::settings(&claude);
         let store = Self {
@@ -113,6 +113,12 @@ impl Store {
     /// `.claude/state`
     pub fn state_dir(&self) -> &Dir {
         &self.folders.state
+    }
+
+    /// Whether this is still the project's state. Somebody may have moved or removed it under our
+    /// hands; then what was written is nowhere.
+    pub fn is_in_place(&self) -> bool {
+        self.folders.state.is_in_place()
     }
 
     /// The time that what is put away is named after.

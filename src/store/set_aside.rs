@@ -6,7 +6,7 @@ use crate::core::error::Result;
 use crate::core::time;
 use crate::store::Store;
 use crate::store::dir::Dir;
-use crate::store::rotate::{Age, keep_newest};
+use crate::store::rotate::{Age, first_free, keep_newest};
 
 pub const ROOM: &str = "set-aside";
 const KEPT: usize = 5;
@@ -16,8 +16,7 @@ impl Store {
     pub fn set_aside(&self, copy: &[&str], take: &[&str]) -> Result<PathBuf> {
         let state = &self.folders.state;
         let room = state.make(ROOM)?;
-        let name = time::stamp(self.now.get());
-        let to = room.make(&name)?;
+        let to = self.new_room(&room)?;
         for path in copy {
             copy_path(state, path, &to)?;
         }
@@ -31,16 +30,26 @@ impl Store {
         }
         // The folders that we held open are elsewhere now.
         self.folders.forget("");
-        keep_newest(&room, KEPT, Age::ByName, |_| true, Dir::remove_tree)?;
+        drop_oldest(&room, &to)?;
         Ok(to.path().to_owned())
     }
 
     /// Copies a document away that is in `.claude` itself.
     pub fn keep_beside(&self, name: &str) -> Result<()> {
         let room = self.folders.state.make(ROOM)?;
-        self.folders.claude.copy_item(name, &room.make(&time::stamp(self.now.get()))?)?;
-        keep_newest(&room, KEPT, Age::ByName, |_| true, Dir::remove_tree)
+        let to = self.new_room(&room)?;
+        self.folders.claude.copy_item(name, &to)?;
+        drop_oldest(&room, &to)
     }
+
+    fn new_room(&self, room: &Dir) -> Result<Dir> {
+        first_free(&time::stamp(self.now.get()), |name| room.make_new(name))
+    }
+}
+
+fn drop_oldest(room: &Dir, just: &Dir) -> Result<()> {
+    let just = just.path().file_name().unwrap_or_default().to_string_lossy();
+    keep_newest(room, KEPT, Age::ByName, &just, |_| true, Dir::remove_tree)
 }
 
 fn copy_path(from: &Dir, path: &str, to: &Dir) -> Result<()> {

@@ -14,12 +14,15 @@ use crate::git::refs::Git;
 use crate::process::client::Client;
 use crate::state::Row;
 use crate::store::dir::Dir;
+use crate::store::rotate::{first_free, moment};
 
-const ROOM: &str = "spool";
+pub const ROOM: &str = "spool";
 /// A project whose lock is held for hours: then the spool is full, and that is said aloud.
 const FILES: usize = 10_000;
 /// What a process that died while spooling left behind is removed after this many seconds.
 const STALE_AFTER: i64 = 10;
+/// Longer than anybody waits for the lock, in nanoseconds.
+const TOGETHER: i64 = 2_000_000_000;
 
 /// An event and what was true when it came.
 #[derive(Serialize, Deserialize)]
@@ -35,29 +38,41 @@ pub struct Entry {
     pub payload: Box<RawValue>,
 }
 
-/// Puts an event into the spool, complete or not at all. Called without the lock.
-pub fn put(state: &Dir, entry: &Entry, name: &str) -> Result<()> {
+/// Puts an event into the spool, complete or not at all. Called without the lock. `nanos` says when
+/// it came, `pid` who brings it.
+pub fn put(state: &Dir, entry: &Entry, nanos: i64, pid: u32) -> Result<()> {
     let bytes = serde_json::to_vec(entry)
         .map_err(|error| Error::io("spool to", &state.path_of(ROOM), io::Error::other(error)))?;
-    let part = format!(".{name}");
     // A player that has just emptied the folder may remove it under our hands.
     let mut tries = 0;
     loop {
         tries += 1;
         let room = state.make(ROOM)?;
-        if tries == 1 && room.names()?.len() >= FILES {
+        let names = room.names()?;
+        if tries == 1 && names.len() >= FILES {
             let full = io::Error::other(
                 "10,000 events are waiting; the lock is held by a process that does not end",
             );
             return Err(Error::io("spool to", room.path(), full));
         }
-        let written =
-            room.create(&part, &bytes, true).and_then(|()| room.rename(&part, &room, name));
+        let stem = format!("{:020}-{pid}", place_in_line(nanos, &names));
+        let written = first_free(&stem, |stem| {
+            let (part, name) = (format!(".{stem}.json"), format!("{stem}.json"));
+            room.write_and(&part, &[&bytes], true, || room.rename_new(&part, &room, &name))
+        });
         match written {
             Err(error) if error.is_not_found() && tries < 5 => {}
             other => return other,
         }
     }
+}
+
+/// When an event came, or a moment after the last one that waits if the clock has been put back since
+/// then. Those that came together give up in any order, so a small difference means nothing.
+fn place_in_line(nanos: i64, names: &[String]) -> i64 {
+    let time = |name: &String| name.split_once('-')?.0.parse::<i64>().ok();
+    let last = names.iter().rev().find_map(time).unwrap_or(0);
+    if last.saturating_sub(nanos) > TOGETHER { last.saturating_add(1) } else { nanos.max(0) }
 }
 
 /// What waits, oldest first, and the folder to read it from.
@@ -71,6 +86,7 @@ pub fn waiting(state: &Dir, now: i64) -> Result<Option<(Dir, Vec<String>)>> {
         }
         !part
     });
+    names.sort_by(|one, other| moment(one).cmp(&moment(other)));
     Ok(Some((room, names)))
 }
 

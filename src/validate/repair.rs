@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::core::error::Result;
 use crate::core::id::TaskSlug;
 use crate::core::text::plural;
-use crate::hook_path::locked_store;
+use crate::hook_path::unplayed_store;
 use crate::loops::iterative::document::Task;
 use crate::process::Process;
 use crate::session::active::Active;
@@ -33,8 +33,8 @@ pub struct Repair {
 
 /// Looks again when it has the lock, so nothing is moved that was mended in the meantime.
 pub fn repair(process: &Process, root: &Path) -> Result<Repair> {
-    // The spool is played by `locked_store`: events that waited come first.
-    let store = locked_store(process, root)?;
+    // Nothing is played: what waits may be what cannot be played before this is done.
+    let store = unplayed_store(process, root)?;
     let Some(view) = View::open(root, process.home().as_deref())? else {
         return Ok(Repair::default());
     };

@@ -4,7 +4,7 @@
 use anyhow::{Context as _, bail};
 
 use crate::client::commands::install::{open_settings, preview};
-use crate::client::commands::purge::{purge_client, purge_project};
+use crate::client::commands::purge::{PURGED, purge_client, purge_project};
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
@@ -145,8 +145,9 @@ fn other_wired_scopes(project: &Project, scope: Scope) -> Vec<(Scope, std::path:
 fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<String>> {
     let root = project.root()?;
     let (home, client) = (project.process.home(), project.process.client_dir());
-    let mut gone =
-        ["state", "branches", SETTINGS].map(|name| root.join(".claude").join(name)).to_vec();
+    let mut gone = ["state", "branches", SETTINGS, PURGED]
+        .map(|name| root.join(".claude").join(name))
+        .to_vec();
     if scope == Scope::User {
         gone.extend(client.as_ref().map(|client| client.join("hookkeeper")));
     }

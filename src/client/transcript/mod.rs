@@ -23,6 +23,8 @@ use calls::{Calls, FILES};
 const AGENT_TAIL: u64 = 512 << 10;
 /// Tokens are summed over this much of a transcript.
 const COST_TAIL: u64 = 64 << 20;
+/// What is in the context is looked for in this much of a transcript, up to the last compaction.
+const CONTEXT_TAIL: u64 = 128 << 20;
 const FIRST_LINES: u64 = 64 << 10;
 /// How far into a line its type and the id of a result are looked for.
 const HEAD: usize = 1 << 10;
@@ -68,7 +70,7 @@ pub fn in_context(path: &Path, mut todos: Option<todos::Search>) -> (InContext, 
     let calls = Calls::of_new_files(&file);
     let mut context = Context { found: InContext::default(), calls };
     let (mut in_context, mut in_reach) = (true, todos.is_some());
-    tail::lines(&file, u64::MAX, |begins, line| {
+    tail::lines(&file, CONTEXT_TAIL, |begins, line| {
         let kind = kind(line);
         in_context = in_context && context.line(kind, begins, line).is_continue();
         in_reach =

@@ -2,6 +2,8 @@
 //! name, and no name is followed if it is a symlink: what somebody plants between two steps leads
 //! nowhere.
 
+mod owner;
+mod place;
 mod remove;
 mod rename;
 
@@ -14,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::core::error::{Error, Result};
@@ -28,6 +30,8 @@ const LARGEST_FILE: u64 = 64 << 20;
 pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
+    /// Whose all that is made in it shall be, if we may say so.
+    owner: Option<(Uid, Gid)>,
 }
 
 impl Dir {
@@ -36,7 +40,7 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
             .map_err(|error| Error::io("open the directory", path, error))?;
-        Ok(Self { fd, path: path.to_owned() })
+        Ok(Self { fd, path: path.to_owned(), owner: None })
     }
 
     pub fn path(&self) -> &Path {
@@ -51,7 +55,7 @@ impl Dir {
     pub fn sub(&self, name: &str) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())) {
-            Ok(fd) => Ok(Some(Self { fd, path: self.path_of(name) })),
+            Ok(fd) => Ok(Some(Self { fd, path: self.path_of(name), owner: self.owner })),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP | Errno::NOTDIR) => {
                 let is = if self.is_symlink(name) { "a symlink" } else { "not a directory" };
@@ -88,7 +92,8 @@ impl Dir {
                 return Ok(dir);
             }
             match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, mode)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => self.give_named(name),
+                Err(Errno::EXIST) => {}
                 Err(error) => {
                     return Err(Error::io("make the directory", &self.path_of(name), error));
                 }
@@ -101,6 +106,7 @@ impl Dir {
     pub fn make_new(&self, name: &str) -> Result<Self> {
         retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIR))
             .map_err(|error| Error::io("make the directory", &self.path_of(name), error))?;
+        self.give_named(name);
         self.make(name)
     }
 
@@ -110,6 +116,11 @@ impl Dir {
 
     /// The bytes of a file. Only `NotFound` means that there is none.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        self.read_up_to(name, LARGEST_FILE)
+    }
+
+    /// The same, if it is not larger than that.
+    pub fn read_up_to(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>> {
         // Without NONBLOCK a planted pipe would hold us up for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let path = || self.path_of(name);
@@ -125,8 +136,8 @@ impl Dir {
             return Err(Error::Planted { path: path(), is: "not a file" });
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
-        if size > LARGEST_FILE {
-            return Err(Error::io("read", &path(), io::Error::other("it is larger than 64 MiB")));
+        if size > most {
+            return Err(Error::TooLarge { path: path(), most });
         }
         // Documents are replaced, never changed: the size is the size.
         let size = usize::try_from(size).unwrap_or(0);
@@ -178,6 +189,7 @@ impl Dir {
         let failed = |error: io::Error| Error::io("write", &self.path_of(name), error);
         let opened = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, mode));
         let mut file = File::from(opened.map_err(|error| failed(error.into()))?);
+        self.give(&file);
         let written = write_all(&mut file, pieces).and_then(|()| match sync {
             true => retry_on_intr(|| rustix::fs::fdatasync(&file)).map_err(io::Error::from),
             false => Ok(()),
@@ -201,6 +213,9 @@ impl Dir {
         let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
         if stat.st_nlink != 1 || !FileType::from_raw_mode(stat.st_mode).is_file() {
             return Err(Error::Planted { path: self.path_of(name), is: "not a file of its own" });
+        }
+        if stat.st_size == 0 {
+            self.give(&file);
         }
         file.write_all(bytes).map_err(failed)?;
         Ok(u64::try_from(stat.st_size).unwrap_or(0) + bytes.len() as u64)
@@ -261,21 +276,6 @@ impl Dir {
         rustix::fs::accessat(&self.fd, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
     }
 
-    /// Gives a new file the mode and the owner of an old one, if there is one.
-    pub fn copy_mode_to(&self, old: &str, to: &Self, new: &str) -> Result<()> {
-        let failed = |error: Errno| Error::io("set the mode of", &to.path_of(new), error);
-        let stat = match rustix::fs::statat(&self.fd, old, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => return Ok(()),
-            other => other.map_err(failed)?,
-        };
-        // Only root can give files away, and only then it matters.
-        let owner = Some(rustix::fs::Uid::from_raw(stat.st_uid));
-        let group = Some(rustix::fs::Gid::from_raw(stat.st_gid));
-        let _ = rustix::fs::chownat(&to.fd, new, owner, group, AtFlags::SYMLINK_NOFOLLOW);
-        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
-        rustix::fs::chmodat(&to.fd, new, mode, AtFlags::empty()).map_err(failed)
-    }
-
     fn file_type(&self, name: &str) -> Option<FileType> {
         let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(FileType::from_raw_mode(stat.st_mode))
@@ -317,6 +317,18 @@ impl Dir {
     pub fn modified(&self, name: &str) -> i64 {
         rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
             .map_or(0, |stat| stat.st_mtime)
+    }
+
+    /// How many bytes a file has.
+    pub fn size(&self, name: &str) -> u64 {
+        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+        stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
+    }
+
+    /// When something came here or was changed, whichever was later: seconds and nanoseconds.
+    pub fn arrived(&self, name: &str) -> (i64, i64) {
+        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map_or((0, 0), |stat| (stat.st_ctime, stat.st_ctime_nsec as i64))
     }
 
     fn open_file(&self, name: &str, flags: OFlags) -> std::result::Result<File, Errno> {

@@ -47,19 +47,32 @@ impl Dir {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
 
+    /// Removes whatever has this name.
+    pub fn remove_any(&self, name: &str) -> Result<()> {
+        if self.is_dir(name) { self.remove_tree(name) } else { self.remove(name) }
+    }
+
     /// Copies a plain file or a directory of such to another directory. Nothing is followed.
     pub fn copy_item(&self, name: &str, to: &Self) -> Result<()> {
+        self.copy_as(name, to, name).or_else(|error| match error {
+            Error::Planted { .. } => Ok(()),
+            error => Err(error),
+        })
+    }
+
+    /// The same under another name; what is neither is refused.
+    pub fn copy_as(&self, name: &str, to: &Self, new: &str) -> Result<()> {
         match self.kind(name)? {
             Some(kind) if kind.is_dir() => {
                 let Some(from) = self.sub(name)? else { return Ok(()) };
-                let to = to.make(name)?;
+                let to = to.make(new)?;
                 from.names()?.iter().try_for_each(|name| from.copy_item(name, &to))
             }
             Some(kind) if kind.is_file() => match self.read(name)? {
-                Some(bytes) => to.create(name, &bytes, false),
+                Some(bytes) => to.create(new, &bytes, true),
                 None => Ok(()),
             },
-            _ => Ok(()),
+            _ => Err(Error::Planted { path: self.path_of(name), is: "not a file" }),
         }
     }
 }

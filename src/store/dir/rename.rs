@@ -7,6 +7,9 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::core::error::{Error, Result};
 use crate::store::dir::Dir;
 
+/// What is copied from another file system, before it is whole.
+const COPY: &str = ".copy";
+
 impl Dir {
     /// Writes a new file under a temporary name and has it put in its place, so that the place has
     /// all of it or nothing. If it cannot be put there, the temporary file goes.
@@ -23,9 +26,28 @@ impl Dir {
         })
     }
 
+    /// Moves a file or a folder, in the place of a file that has the name. From one file system to
+    /// another it is copied.
     pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
-        retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name))
-            .map_err(|error| Error::io("replace", &to.path_of(name), error))
+        match retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name)) {
+            Ok(()) => Ok(()),
+            Err(Errno::XDEV) => self.move_across(from, to, name),
+            Err(error) => Err(Error::io("replace", &to.path_of(name), error)),
+        }
+    }
+
+    /// A folder that is a mount of its own, or one that an overlay has from below: nothing can be
+    /// renamed to or from it. What is copied takes its name only when it is whole.
+    fn move_across(&self, from: &str, to: &Self, name: &str) -> Result<()> {
+        to.remove_any(COPY)?;
+        let copied = self.copy_as(from, to, COPY).and_then(|()| {
+            retry_on_intr(|| rustix::fs::renameat(&to.fd, COPY, &to.fd, name))
+                .map_err(|error| Error::io("replace", &to.path_of(name), error))
+        });
+        copied.inspect_err(|_| {
+            let _ = to.remove_any(COPY);
+        })?;
+        self.remove_any(from)
     }
 
     /// Moves a file to a name that nobody has; `AlreadyExists` if somebody has it.
@@ -36,7 +58,7 @@ impl Dir {
             match retry_on_intr(|| rustix::fs::renameat_with(&self.fd, from, &to.fd, name, flags)) {
                 Ok(()) => return Ok(()),
                 // A file system that cannot: then we look first.
-                Err(Errno::INVAL | Errno::NOSYS) => {}
+                Err(error) if is_unable(error) => {}
                 Err(error) => return Err(Error::io("move to", &to.path_of(name), error)),
             }
         }
@@ -55,7 +77,7 @@ impl Dir {
                 retry_on_intr(|| rustix::fs::renameat_with(&self.fd, one, &self.fd, other, flags));
             match exchanged {
                 Ok(()) => Ok(true),
-                Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+                Err(error) if is_unable(error) => Ok(false),
                 Err(error) => Err(Error::io("replace", &self.path_of(other), error)),
             }
         }
@@ -91,4 +113,10 @@ impl Dir {
         // There is no old file, or a file system that cannot exchange.
         self.rename(new, to, name)
     }
+}
+
+/// What kernels, file systems and sandboxes say that do not know these flags.
+#[cfg(target_os = "linux")]
+fn is_unable(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::PERM | Errno::OPNOTSUPP | Errno::XDEV)
 }

@@ -13,7 +13,7 @@ use crate::core::id::sha256_hex;
 use crate::core::text::to_bytes;
 use crate::store::dir::Dir;
 use crate::store::home;
-use crate::store::lock::{self, Lock, Taken};
+use crate::store::lock::{self, Lock};
 
 pub use paths::SettingsPaths;
 
@@ -37,23 +37,22 @@ impl SettingsFile {
     pub fn open(paths: &SettingsPaths, scope: Scope) -> Result<Self> {
         let path = paths.path(scope)?;
         let real = paths.resolve(&path)?;
-        let (claude, state) = match (scope, paths.client) {
+        let open = || match (scope, paths.client) {
             (Scope::User, Some(client)) => {
                 let claude = match (client.parent(), client.file_name()) {
                     (Some(parent), Some(name)) if !client.exists() => {
-                        Dir::open(parent)?.make(&name.to_string_lossy())?
+                        Dir::open(parent)?.for_its_owner().make(&name.to_string_lossy())?
                     }
                     _ => Dir::open(client)?,
                 };
+                let claude = claude.for_its_owner();
                 let own = claude.make("hookkeeper")?;
-                (claude, own)
+                Ok((claude, own))
             }
-            _ => home::open(paths.root, paths.home)?,
+            _ => home::open(paths.root, paths.home),
         };
-        let lock = match lock::acquire(home::lock_file(&state)?) {
-            Ok(Taken::Yes(lock)) => lock,
-            Ok(Taken::Busy) => return Err(Error::Busy),
-            Err(error) => return Err(Error::io("lock", &state.path_of(home::LOCK), error)),
+        let (claude, state, Some(lock)) = lock::acquire_in(lock::PATIENCE, open)? else {
+            return Err(Error::Busy);
         };
         let dir = match real.parent() {
             Some(parent) if real != path => Dir::open(parent)?,
@@ -152,9 +151,11 @@ impl SettingsFile {
     fn back_up(&self, bytes: Option<&[u8]>) -> Result<Option<String>> {
         let Some(bytes) = bytes else { return Ok(None) };
         let prefix = format!("{}.", self.file_name());
-        let number = |name: &String| name.strip_prefix(&prefix)?.parse::<u64>().ok();
-        let mut numbers: Vec<u64> = self.backups.names()?.iter().filter_map(number).collect();
+        let number = |name: &String| name.strip_prefix(&prefix)?.parse::<u32>().ok();
+        let mut numbers: Vec<u32> = self.backups.names()?.iter().filter_map(number).collect();
         numbers.sort_unstable();
+        // A number that has no next one is none of ours.
+        numbers.retain(|number| *number < u32::MAX);
         let next = numbers.last().map_or(1, |last| last + 1);
         let name = format!("{prefix}{next}");
         self.backups.create(&name, bytes, true)?;

@@ -1,0 +1,33 @@
+//! Whether what is held open is still what its path leads to.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use crate::core::error::{Error, Result};
+use crate::store::dir::Dir;
+
+impl Dir {
+    /// This directory once more, for who is to hold it longer.
+    pub fn duplicate(&self) -> Result<File> {
+        let fd = self.fd.try_clone().map_err(|error| Error::io("hold", &self.path, error))?;
+        Ok(File::from(fd))
+    }
+
+    /// Whether a file that was opened here is still what its path leads to.
+    pub fn is_named(&self, name: &str, file: &File) -> bool {
+        is_at(&self.path_of(name), file)
+    }
+
+    /// Whether this directory is still what its path leads to.
+    pub fn is_in_place(&self) -> bool {
+        is_at(&self.path, &self.fd)
+    }
+}
+
+fn is_at(path: &Path, fd: impl AsFd) -> bool {
+    match (rustix::fs::stat(path), rustix::fs::fstat(fd)) {
+        (Ok(named), Ok(held)) => (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino),
+        _ => false,
+    }
+}
