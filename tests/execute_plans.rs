@@ -351,6 +351,9 @@ fn the_examples_of_the_format_load_and_stay() {
     assert!(jsonschema::is_valid(&schema, &example));
     // It was not begun by this program, which does not know its base branch.
     plan.put("execute-state.json", &example);
+    refused(&plan.run("next", &[]), "was not made on this machine");
+    let tasks = plan.tasks.display().to_string();
+    good(plan.scratch.run(&["trust", "--yes", "--tasks", &tasks], b""));
     refused(&plan.run("next", &[]), "was not begun by `hookkeeper execute init`");
     assert_eq!(plan.state(), example);
     // Unknown fields survive.

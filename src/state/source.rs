@@ -18,6 +18,11 @@ pub trait Source {
     /// When something below `.claude` was last changed, in seconds since 1970.
     fn modified(&self, path: &str) -> i64;
 
+    /// Whether what is at a path below `.claude` is this machine's, and not what a checkout brought.
+    fn believes(&self, _path: &str) -> bool {
+        true
+    }
+
     /// A document of ours cannot be read. Who has the lock moves it away.
     fn put_aside(&self, doc: &Doc, why: &str) -> Result<Aside>;
 }
