@@ -61,7 +61,7 @@ impl Case {
         }
         // What the project has before is this machine's, unless the case is about that.
         if dir.join("before").is_dir() && !dir.join("untrusted").exists() {
-            scratch.trust();
+            scratch.trust_with(&text(&dir.join("begun")).unwrap_or_default());
         }
         for line in text(&dir.join("env")).unwrap_or_default().lines() {
             let (name, value) = line.split_once('=').unwrap();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use execution::{Plan, Spec, TWO, assert_sound};
 use serde_json::{Value, json};
-use support::refused;
+use support::{good, refused};
 
 const THREE: [Spec; 3] = [
     ("L1-001", "1-core", &[], "true"),

@@ -170,6 +170,9 @@ fn settle(event: &Event, store: &Store, context: &Context) -> Result<(Reply, Str
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
     notify(&mut plan, event.kind, store, &state, context);
     store.commit(&plan.changes, &state)?;
+    if let Some(adopted) = &plan.adopted {
+        store.note_begun(adopted, false)?;
+    }
     debug!(wrote = ?store.written(), "committed");
     Ok((plan.reply, plan.outcome))
 }

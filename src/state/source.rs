@@ -23,6 +23,11 @@ pub trait Source {
         true
     }
 
+    /// Whether a command started this loop here, for nobody in particular.
+    fn has_begun(&self, _loop: &str) -> bool {
+        false
+    }
+
     /// A document of ours cannot be read. Who has the lock moves it away.
     fn put_aside(&self, doc: &Doc, why: &str) -> Result<Aside>;
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::core::error::Result;
 use crate::core::settings::Settings;
+use crate::core::text::keep_newest;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::lock::Lock;
@@ -13,6 +14,8 @@ use crate::store::untrusted;
 
 /// No document comes near this: their lists have caps. What is larger would hold every hook up.
 pub const LARGEST_DOCUMENT: u64 = 4 << 20;
+/// Loops that wait for a session.
+const MOST_BEGUN: usize = 8;
 
 pub struct Folders {
     pub claude: Rc<Dir>,
@@ -103,6 +106,23 @@ impl Folders {
         // In any case: `.gitignore` may be gone.
         self.write_origin(&origin)?;
         Ok(room)
+    }
+
+    pub fn has_begun(&self, the_loop: &str) -> bool {
+        self.origin.borrow().begun.iter().any(|begun| begun == the_loop)
+    }
+
+    pub fn note_begun(&self, the_loop: &str, waits: bool) -> Result<()> {
+        if self.has_begun(the_loop) == waits {
+            return Ok(());
+        }
+        let mut origin = self.origin.borrow_mut();
+        origin.begun.retain(|begun| begun != the_loop);
+        if waits {
+            origin.begun.push(the_loop.to_owned());
+            keep_newest(&mut origin.begun, MOST_BEGUN);
+        }
+        self.write_origin(&origin)
     }
 
     fn write_origin(&self, origin: &Origin) -> Result<()> {

@@ -174,6 +174,11 @@ impl Store {
         Ok(())
     }
 
+    /// Notes that a loop was started here and waits for a session, or that it does so no more.
+    pub fn note_begun(&self, the_loop: &str, waits: bool) -> Result<()> {
+        self.folders.note_begun(the_loop, waits)
+    }
+
     /// Our own settings as they are; `None` if there are none.
     pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
         self.folders.claude.read(home::SETTINGS)
@@ -326,6 +331,10 @@ impl Source for Store {
 
     fn believes(&self, path: &str) -> bool {
         self.folders.believes(path)
+    }
+
+    fn has_begun(&self, the_loop: &str) -> bool {
+        self.folders.has_begun(the_loop)
     }
 }
 

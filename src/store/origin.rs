@@ -29,6 +29,8 @@ pub struct Origin {
     older: Vec<String>,
     /// Rooms with what was moved away and the user has not heard of.
     pub untold: Vec<String>,
+    /// Loops that a command started here and no session drives yet.
+    pub begun: Vec<String>,
     /// The lock has no mark: somebody has made it anew.
     pub is_unmarked: bool,
 }
@@ -126,10 +128,11 @@ impl Origin {
         self.allows(path) && seen.born() >= self.since
     }
 
-    /// A person believes all that is there.
+    /// A person believes all that is there. Which loop was started here is not known any more.
     pub fn forgive_all(&mut self) {
         self.tracked.clear();
         self.older.clear();
+        self.begun.clear();
     }
 
     /// What is at this path is not there any more; whether that is new.
@@ -142,7 +145,8 @@ impl Origin {
 
     fn lines(&self) -> String {
         let mut lines = Vec::new();
-        for (sign, paths) in [("-", &self.tracked), ("!", &self.older), ("?", &self.untold)] {
+        let (begun, untold) = (("+", &self.begun), ("?", &self.untold));
+        for (sign, paths) in [("-", &self.tracked), ("!", &self.older), begun, untold] {
             lines.extend(paths.iter().map(|path| format!("{sign} {path}\n")));
         }
         // Too many to name: then all that is with them.
@@ -199,6 +203,7 @@ fn parse(text: &[u8], proofs: &[Seen]) -> Option<Origin> {
         match line.split_once(' ') {
             Some(("-", path)) => origin.tracked.push(path.to_owned()),
             Some(("!", path)) => origin.older.push(path.to_owned()),
+            Some(("+", begun)) => origin.begun.push(begun.to_owned()),
             Some(("?", room)) => origin.untold.push(room.to_owned()),
             _ => {}
         }

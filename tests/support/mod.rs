@@ -97,12 +97,19 @@ impl Scratch {
     /// Files that a test has put into the project are this machine's from now on: the mark that
     /// `hookkeeper trust` would make, in the form that needs no birth times.
     pub fn trust(&self) {
+        self.trust_with("");
+    }
+
+    /// The same, with loops that a command started here: one on each line.
+    pub fn trust_with(&self, begun: &str) {
         let (lock, ignore) = (self.state().join(".lock"), self.state().join(".gitignore"));
         fs::create_dir_all(self.state()).unwrap();
         fs::write(&lock, "").unwrap();
         let meta = fs::metadata(&lock).unwrap();
         let (ino, at, nanos) = (meta.ino(), meta.ctime(), meta.ctime_nsec());
-        fs::write(ignore, format!("*\n# c {ino} {at}.{nanos:09} since 0.0\n")).unwrap();
+        let mut text = format!("*\n# c {ino} {at}.{nanos:09} since 0.0\n");
+        text.extend(begun.lines().map(|begun| format!("# + {begun}\n")));
+        fs::write(ignore, text).unwrap();
     }
 
     /// One event; it must be taken without complaint.
