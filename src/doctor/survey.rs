@@ -99,9 +99,11 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     seen.rooms = state.names().unwrap_or_default();
     seen.rooms.retain(|name| untrusted::is_room(name));
     if Origin::peek(&state).is_none() {
-        seen.is_foreign = state.names().is_ok_and(|names| {
-            names.iter().any(|name| !matches!(name.as_str(), LOCK | IGNORE | ".new"))
-        });
+        let is_bad = matches!(seen.lock, LockFile::Bad(_));
+        seen.is_foreign = !is_bad
+            && state.names().is_ok_and(|names| {
+                names.iter().any(|name| !matches!(name.as_str(), LOCK | IGNORE | ".new"))
+            });
         return seen;
     }
     let names = |room: &str| {
