@@ -549,3 +549,19 @@ fn git_runs_no_program_of_a_repositorys_choice() {
         assert!(run.code == Some(0) || args[0] == "doctor", "{args:?}: {}", run.stderr);
     }
 }
+
+#[test]
+fn nothing_is_written_through_a_second_name() {
+    let scratch = Scratch::new();
+    let outside = scratch.home().join("outside");
+    fs::write(&outside, "mine").unwrap();
+    fs::create_dir_all(scratch.state()).unwrap();
+    fs::hard_link(&outside, scratch.state().join(".lock")).unwrap();
+    for _ in 0..2 {
+        scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    }
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");
+    assert!(
+        scratch.exists(&format!("session/live/{SESSION}.json")) && !scratch.exists("untrusted-1")
+    );
+}

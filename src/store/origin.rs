@@ -40,13 +40,16 @@ impl Origin {
     pub fn read(state: &Dir, lock: &File) -> Option<Self> {
         let seen = seen_file(lock)?;
         let mut text = [0; LONGEST];
-        let length = lock.read_at(&mut text, 0).ok()?;
-        let own = parse(text.get(..length)?, &[seen]);
-        own.or_else(|| {
-            let ignore = state.read(IGNORE).ok()??;
-            let origin = parse(&ignore, &[state.seen_itself()?, seen])?;
-            Some(Self { is_unmarked: true, ..origin })
-        })
+        // Something else may be in its place.
+        let length = lock.read_at(&mut text, 0).unwrap_or(0);
+        parse(text.get(..length)?, &[seen]).or_else(|| Self::read_ignored(state, Some(seen)))
+    }
+
+    /// By the mark in `.gitignore`.
+    fn read_ignored(state: &Dir, lock: Option<Seen>) -> Option<Self> {
+        let ignore = state.read(IGNORE).ok()??;
+        let proofs: Vec<Seen> = state.seen_itself().into_iter().chain(lock).collect();
+        Some(Self { is_unmarked: true, ..parse(&ignore, &proofs)? })
     }
 
     /// Nothing beside the state is believed.
@@ -56,7 +59,10 @@ impl Origin {
 
     /// The same for who does not take the lock.
     pub fn peek(state: &Dir) -> Option<Self> {
-        Self::read(state, &state.open_read(LOCK)?)
+        match state.open_read(LOCK) {
+            Some(lock) => Self::read(state, &lock),
+            None => Self::read_ignored(state, None),
+        }
     }
 
     /// A mark for what is in the state directory now. What is beside it is older than that.
@@ -74,7 +80,7 @@ impl Origin {
         let of_dir = state.seen_itself().ok_or_else(missing)?;
         let failed = |error| Error::io("mark", &state.path_of(LOCK), error);
         let lines = self.lines();
-        let own = mark('b', &seen, seen.birth, self.since);
+        let own = mark('b', &seen, own_birth(&seen), self.since);
         let (directory, kept) = match own.is_some() {
             true => (mark('b', &of_dir, of_dir.birth, self.since), ""),
             false => (mark('c', &seen, Some(seen.changed), self.since), lines.as_str()),
@@ -174,7 +180,7 @@ pub fn marked_note(file: &File) -> Option<String> {
 
 /// Writes its own mark and a note into a file; nothing where the file system keeps no birth times.
 pub fn mark_file(file: &File, note: &str) -> std::io::Result<()> {
-    match seen_file(file).and_then(|seen| mark('b', &seen, seen.birth, (0, 0))) {
+    match seen_file(file).and_then(|seen| mark('b', &seen, own_birth(&seen), (0, 0))) {
         Some(own) => {
             let text = format!("{own}\n{note}\n");
             file.write_all_at(text.as_bytes(), 0)?;
@@ -187,6 +193,11 @@ pub fn mark_file(file: &File, note: &str) -> std::io::Result<()> {
 /// Whether a path is that of a folder, or of something in it.
 fn is_in(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A file with a second name could be somebody else's: nothing is written into it.
+fn own_birth(seen: &Seen) -> Option<Moment> {
+    seen.birth.filter(|_| seen.links == 1)
 }
 
 fn mark(kind: char, seen: &Seen, at: Option<Moment>, since: Moment) -> Option<String> {

@@ -17,6 +17,8 @@ pub struct Seen {
     pub changed: Moment,
     pub modified: Moment,
     pub size: u64,
+    /// Under how many names it goes.
+    pub links: u64,
     pub is_dir: bool,
 }
 
@@ -58,6 +60,7 @@ fn look(at: impl std::os::fd::AsFd, name: &str, flags: AtFlags) -> Option<Seen> 
         changed: moment(found.stx_ctime),
         modified: moment(found.stx_mtime),
         size: found.stx_size,
+        links: found.stx_nlink.into(),
         is_dir: FileType::from_raw_mode(found.stx_mode.into()).is_dir(),
     })
 }
@@ -81,6 +84,7 @@ fn of_stat(stat: rustix::fs::Stat) -> Seen {
         changed: (stat.st_ctime as i64, nanos(stat.st_ctime_nsec)),
         modified: (stat.st_mtime as i64, nanos(stat.st_mtime_nsec)),
         size: u64::try_from(stat.st_size).unwrap_or(0),
+        links: stat.st_nlink as u64,
         is_dir: rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir(),
     }
 }
