@@ -662,6 +662,8 @@ fn a_purge_takes_only_what_is_ours() {
     assert!(!file(&scratch).exists());
     assert!(scratch.root().join(".claude/iterative/u/brief.md").exists(), "tasks are the user's");
     fs::write(file(&scratch), "{\"loop\": \"ralph\"}").unwrap();
+    // What proved that they were made here has gone with the state.
+    scratch.trust();
     good(scratch.run(&["iterative", "remove", "u", "--force"], b""));
     good(scratch.run(&["uninstall", "--purge"], b""));
     assert!(file(&scratch).exists(), "another tool's");

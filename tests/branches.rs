@@ -805,7 +805,7 @@ fn a_backup_has_the_loop_that_the_session_drives() {
 }
 
 #[test]
-fn books_of_other_tools_are_seen_before_the_first_hook() {
+fn state_of_other_tools_is_seen_once_a_person_trusts_it() {
     let scratch = Scratch::new();
     let dir = scratch.root().join(".claude/branches/unknown");
     for file in ["state.json", "agents.json"] {
@@ -814,11 +814,13 @@ fn books_of_other_tools_are_seen_before_the_first_hook() {
         write(&dir.join(file), text);
     }
     let shown = good(scratch.run(&["branch", "show"], b""));
+    assert!(shown.contains("agents      none"), "{shown}");
+    good(scratch.run(&["trust", "--yes"], b""));
+    let shown = good(scratch.run(&["branch", "show"], b""));
     assert!(!shown.contains("agents      none"), "{shown}");
     let stuck = good(scratch.run(&["agents", "stuck"], b""));
     assert!(stuck.contains("agent-1234567890-12345"), "{stuck}");
     assert!(!good(scratch.run(&["validate"], b"")).contains("no state yet"));
-    assert!(!scratch.root().join(".claude/state").exists());
     // What it shows can be struck off.
     let said = good(scratch.run(&["agents", "close", "agent-1234567890-12345"], b""));
     assert!(said.contains("closed"), "{said}");

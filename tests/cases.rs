@@ -59,6 +59,10 @@ impl Case {
         for (name, bytes) in tree(&dir.join("home")) {
             place(scratch.home(), &name, scratch.here(&lossy(&bytes)).as_bytes());
         }
+        // What the project has before is this machine's, unless the case is about that.
+        if dir.join("before").is_dir() && !dir.join("untrusted").exists() {
+            scratch.trust_with(&text(&dir.join("begun")).unwrap_or_default());
+        }
         for line in text(&dir.join("env")).unwrap_or_default().lines() {
             let (name, value) = line.split_once('=').unwrap();
             match value {
@@ -130,7 +134,10 @@ impl Case {
         let mut found = BTreeMap::new();
         for (name, bytes) in tree(&self.scratch.root()) {
             if !name.starts_with(".git/") && name != ".git" {
-                found.insert(format!("after/{}", stored(&name)), self.normal(&lossy(&bytes)));
+                found.insert(
+                    format!("after/{}", stored(&name)),
+                    self.normal(&unmarked(&name, &bytes)),
+                );
             }
         }
         let stdout = if run.stdout.starts_with('{') { "stdout.json" } else { "stdout.txt" };
@@ -171,6 +178,21 @@ impl Case {
         for (name, text) in found {
             place(&self.dir, name, text.as_bytes());
         }
+    }
+}
+
+/// What proves that state was made here is different everywhere.
+fn unmarked(name: &str, bytes: &[u8]) -> String {
+    match name {
+        ".claude/state/.lock" => String::new(),
+        ".claude/state/.gitignore" => {
+            let text = lossy(bytes);
+            text.lines()
+                .filter(|line| !line.starts_with("# "))
+                .map(|line| format!("{line}\n"))
+                .collect()
+        }
+        _ => lossy(bytes),
     }
 }
 

@@ -520,7 +520,7 @@ fn books_in_git() {
     report.only(
         "HK012",
         "warning",
-        "git tracks 1 file of the documents (the first is .claude/state/session/current.json)",
+        "git tracks 1 file in .claude/state: sessions get into commits",
     );
     let hint = report.check("HK012")["hint"].as_str().unwrap();
     assert!(hint.contains("git rm -r --cached"), "{hint}");

@@ -136,6 +136,7 @@ impl World {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
+        self.plan.scratch.trust();
     }
 
     /// Where the documents of a row are; one that is not there gets a place.

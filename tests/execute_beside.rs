@@ -18,7 +18,7 @@ use std::thread;
 
 use execution::{Plan, Spec};
 use serde_json::json;
-use support::{Run, refused};
+use support::{Run, good, refused};
 
 const TWO: [Spec; 2] = [("L1-001", "1-core", &[], "true"), ("L1-002", "1-core", &[], "true")];
 
@@ -269,11 +269,14 @@ fn an_agent_in_its_worktree_means_the_original() {
     // A worktree of somebody's own in the same place is no task's.
     plan.git(&["worktree", "add", "-q", "-b", "mine", ".worktrees/mine"]);
     let mine = plan.root().join(".worktrees/mine");
-    refused(&plan.run_in(&mine, "status", "docs/tasks", &[]), "is a copy of the execution in");
+    refused(&plan.run_in(&mine, "status", "docs/tasks", &[]), "was not made on this machine");
     // A copy elsewhere is not another execution either.
     let copy = plan.scratch.home().join("copy");
     fs::create_dir_all(&copy).unwrap();
     fs::copy(plan.file(), copy.join("execute-state.json")).unwrap();
+    let run = plan.run_in(&plan.root(), "status", &copy.display().to_string(), &[]);
+    refused(&run, "was not made on this machine");
+    good(plan.scratch.run(&["trust", "--yes", "--tasks", &copy.display().to_string()], b""));
     let run = plan.run_in(&plan.root(), "status", &copy.display().to_string(), &[]);
     refused(&run, &format!("is a copy of the execution in {}", plan.tasks.display()));
 }

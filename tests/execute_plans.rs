@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use execution::{Plan, Spec, TWO, assert_sound};
 use serde_json::{Value, json};
-use support::refused;
+use support::{good, refused};
 
 const THREE: [Spec; 3] = [
     ("L1-001", "1-core", &[], "true"),
@@ -351,6 +351,9 @@ fn the_examples_of_the_format_load_and_stay() {
     assert!(jsonschema::is_valid(&schema, &example));
     // It was not begun by this program, which does not know its base branch.
     plan.put("execute-state.json", &example);
+    refused(&plan.run("next", &[]), "was not made on this machine");
+    let tasks = plan.tasks.display().to_string();
+    good(plan.scratch.run(&["trust", "--yes", "--tasks", &tasks], b""));
     refused(&plan.run("next", &[]), "was not begun by `hookkeeper execute init`");
     assert_eq!(plan.state(), example);
     // Unknown fields survive.

@@ -716,7 +716,11 @@ fn a_task_that_others_made_is_taken_over() {
             before["tasks"]["T5"]["needs"] = json!(["T3"]);
         }
         assert_eq!(after, before, "everything else is as it was");
+        // Nobody here has started it, so no session drives it by itself.
         scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "go"})));
+        signal(&scratch, &format!("{at_work}_DONE"));
+        assert_eq!(state(&scratch)[confirming][at_work]["status"], "confirming");
+        good(run(&scratch, &["adopt", "auth"]));
         signal(&scratch, &format!("{at_work}_DONE"));
         assert_eq!(state(&scratch)[confirming][at_work]["status"], "verifying");
         assert!(text(&scratch, "progress.md").contains("**State:** {"));

@@ -35,7 +35,7 @@ impl View {
     pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
         let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
         let Some(dir) = self.folder(&folder) else { return Vec::new() };
-        let mut names = dir.names().unwrap_or_default();
+        let mut names = self.names(&folder);
         names.retain(|name| name.ends_with(".md"));
         names.sort_by_key(|name| dir.modified(name));
         names

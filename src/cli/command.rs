@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::agents::commands as agents;
 use crate::branch::commands as branch;
-use crate::cli::{record, replay, reset, shell};
+use crate::cli::{record, replay, reset, shell, trust};
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::doctor::commands as doctor;
@@ -128,6 +128,11 @@ pub enum Command {
     /// Clear a part of the state; what was there is set aside
     #[command(after_help = "Examples:\n  hookkeeper reset errors\n  hookkeeper reset all")]
     Reset(reset::Arguments),
+    /// Show state that was not made on this machine, and take it up
+    #[command(
+        after_help = "Examples:\n  hookkeeper trust\n  hookkeeper trust --yes               # without being asked, for scripts"
+    )]
+    Trust(trust::Arguments),
     /// Completions for a shell, on stdout
     #[command(
         after_help = "Example:\n  hookkeeper completions bash > ~/.local/share/bash-completion/completions/hookkeeper"

@@ -8,6 +8,7 @@ pub mod record;
 pub mod replay;
 pub mod reset;
 pub mod shell;
+pub mod trust;
 
 use std::path::PathBuf;
 
@@ -77,6 +78,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Sessions(options) => sessions::run(&project, options),
         Command::Backup(options) => backup::run(&project, options),
         Command::Reset(options) => reset::run(&project, options),
+        Command::Trust(options) => trust::run(&project, options),
         Command::Completions(options) => shell::completions(options),
         Command::Man(options) => shell::man(options),
         Command::Schema(options) => schema::run(options),

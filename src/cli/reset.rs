@@ -6,7 +6,7 @@ use crate::session::live::{Earlier, Live};
 use crate::session::record;
 use crate::state::State;
 use crate::state::plan::Plan;
-use crate::store::{Store, home, set_aside};
+use crate::store::{Store, home, set_aside, untrusted};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -43,7 +43,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             What::All => {
                 // Not the state: the lock that we hold, and how to give the settings back.
                 let stays = [home::LOCK, ".gitignore", "settings", set_aside::ROOM];
-                let goes = names.iter().map(String::as_str).filter(|name| !stays.contains(name));
+                let stays = |name: &&str| {
+                    stays.contains(name) || *name == untrusted::TRUSTED || untrusted::is_room(name)
+                };
+                let goes = names.iter().map(String::as_str).filter(|name| !stays(name));
                 let goes: Vec<&str> = goes.collect();
                 return match goes.is_empty() {
                     true => Ok(None),

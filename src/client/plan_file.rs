@@ -29,15 +29,23 @@ pub struct PlanFile {
     pub extra: Extra,
 }
 
+/// Whether a file of this name is this machine's.
+pub type IsBelieved<'a> = &'a dyn Fn(&str) -> bool;
+
 /// The plan of a branch by its folder's name, else the newest one; and how it begins.
-pub fn find(root: &Path, branch: &str, redact: &Redactor) -> Option<PlanFile> {
+pub fn find(
+    root: &Path,
+    branch: &str,
+    redact: &Redactor,
+    is_believed: IsBelieved,
+) -> Option<PlanFile> {
     let folder = root.join(FOLDER);
     if !std::fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir()) {
         return None;
     }
     let own = [format!("{branch}.md"), format!("{branch}.plan.md")];
-    let name = own.into_iter().find(|name| is_plain(&folder.join(name)));
-    let name = name.or_else(|| newest(&folder))?;
+    let name = own.into_iter().find(|name| is_plain(&folder.join(name)) && is_believed(name));
+    let name = name.or_else(|| newest(&folder, is_believed))?;
     let preview = files::head(&folder.join(&name), HEAD).map(|head| preview(&head, redact));
     Some(PlanFile {
         exists: true,
@@ -52,13 +60,13 @@ fn is_plain(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
 }
 
-fn newest(folder: &Path) -> Option<String> {
+fn newest(folder: &Path, is_believed: IsBelieved) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.take(FILES).filter_map(Result::ok);
     let plans = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let meta = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let is_plan = name.ends_with(".md") && !name.starts_with('.');
-        is_plan.then_some((meta.modified().ok()?, name))
+        (is_plan && is_believed(&name)).then_some((meta.modified().ok()?, name))
     });
     plans.max().map(|(_, name)| name)
 }

@@ -82,8 +82,8 @@ impl Project<'_> {
 
     /// The project's own settings, with defaults for what is wrong in them.
     pub fn settings(&self) -> anyhow::Result<Settings> {
-        let claude = home::existing_claude_dir(&self.root()?, self.process.home().as_deref())?;
-        Ok(claude.map(|claude| home::settings(&claude).0).unwrap_or_default())
+        let home = self.process.home();
+        Ok(home::current_settings(&self.root()?, home.as_deref())?.0)
     }
 
     /// Takes secrets out of what a person types, before it is stored.

@@ -44,6 +44,9 @@ impl schemars::JsonSchema for Settings {
     }
 }
 
+/// What a file that came with a checkout may set.
+const HARMLESS: [&str; 3] = ["stuck_after_minutes", "keep_backups", "notify"];
+
 /// What a project may set. All of it is optional.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
@@ -103,6 +106,17 @@ impl Settings {
 
     /// The settings in a file's bytes, and what is wrong with them, if anything.
     pub fn read(bytes: &[u8]) -> (Self, Option<String>) {
+        Self::read_keys(bytes, |_| true)
+    }
+
+    /// Those of somebody whom nobody here has trusted yet.
+    pub fn read_harmless(bytes: &[u8]) -> (Self, Option<String>) {
+        let (settings, wrong) = Self::read_keys(bytes, |key| HARMLESS.contains(&key));
+        // What is wrong in it is theirs to say, so it is not repeated.
+        (settings, wrong.map(|_| "it is not this machine's, and something in it is wrong".into()))
+    }
+
+    fn read_keys(bytes: &[u8], may_set: impl Fn(&str) -> bool) -> (Self, Option<String>) {
         let mut settings = Self::default();
         let fields = match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => fields,
@@ -110,7 +124,7 @@ impl Settings {
             Err(error) => return (settings, Some(error.to_string())),
         };
         let mut wrong = Vec::new();
-        for (key, value) in &fields {
+        for (key, value) in fields.iter().filter(|(key, _)| may_set(key)) {
             match settings.set(key, value) {
                 Some(faults) => wrong.extend(faults),
                 None => wrong.push(format!("`{key}` cannot be {value}")),

@@ -30,7 +30,16 @@ pub fn place(facts: &Facts) -> Vec<Finding> {
             format!("{path} can be written to by other users"),
             format!("`chmod go-w {path}`"),
         )),
-        StatePlace::There { .. } => None,
+        StatePlace::There { .. } if facts.state.is_foreign => Some(Finding::warning(
+            format!("what is in {path} was not made on this machine, so it is not read"),
+            "`hookkeeper trust` in a terminal shows it and takes it up; the next hook moves it away.",
+        )),
+        StatePlace::There { .. } => facts.state.rooms.last().map(|room| {
+            Finding::warning(
+                format!("{path}/{room} has what was not made on this machine and is not read"),
+                "`hookkeeper trust` in a terminal shows it and takes it up; or delete it.",
+            )
+        }),
     };
     or_ok(problem.into_iter().collect(), || match facts.state.place {
         StatePlace::There { .. } => format!("{path} can be used"),
@@ -56,12 +65,11 @@ pub fn lock(facts: &Facts) -> Vec<Finding> {
 
 pub fn git(facts: &Facts) -> Vec<Finding> {
     let mut problems = Vec::new();
-    if let Some(first) = facts.tracked.first() {
+    if !facts.tracked.is_empty() {
         problems.push(Finding::warning(
             format!(
-                "git tracks {} of the documents (the first is {}): sessions get into commits",
-                plural(facts.tracked.len(), "file"),
-                clip(first, 200)
+                "git tracks {} in .claude/state: sessions get into commits",
+                plural(facts.tracked.len(), "file")
             ),
             "Run `git rm -r --cached .claude/state` and commit; the files themselves stay.",
         ));

@@ -8,14 +8,20 @@ use rustix::fs::{Access, AtFlags, FileType};
 use crate::core::error::Result;
 use crate::session::live::Live;
 use crate::store::dir::Dir;
-use crate::store::home::{self, LOCK};
+use crate::store::home::{self, IGNORE, LOCK};
 use crate::store::lock::{self, Taken};
+use crate::store::origin::Origin;
+use crate::store::untrusted;
 use crate::store::view::View;
 
 #[derive(Default)]
 pub struct Survey {
     pub place: StatePlace,
     pub lock: LockFile,
+    /// What is there was not made on this machine.
+    pub is_foreign: bool,
+    /// Where such things are kept that were moved away.
+    pub rooms: Vec<String>,
     /// There is a `.gitignore` in it.
     pub hidden: bool,
     pub options: Options,
@@ -75,7 +81,7 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
         }
     };
     seen.options.exists = !matches!(claude.read(home::SETTINGS), Ok(None));
-    seen.options.wrong = home::settings(&claude).1;
+    seen.options.wrong = home::current_settings(root, home).ok().and_then(|found| found.1);
     let state = match claude.sub("state") {
         Ok(Some(state)) => state,
         Ok(None) => {
@@ -90,6 +96,16 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     seen.place = place(&state);
     seen.lock = lock_file(&state);
     seen.hidden = matches!(state.read(".gitignore"), Ok(Some(_)));
+    seen.rooms = state.names().unwrap_or_default();
+    seen.rooms.retain(|name| untrusted::is_room(name));
+    if Origin::peek(&state).is_none() {
+        let is_bad = matches!(seen.lock, LockFile::Bad(_));
+        seen.is_foreign = !is_bad
+            && state.names().is_ok_and(|names| {
+                names.iter().any(|name| !matches!(name.as_str(), LOCK | IGNORE | ".new"))
+            });
+        return seen;
+    }
     let names = |room: &str| {
         let names = state.sub(room).ok().flatten().and_then(|room| room.names().ok());
         names.unwrap_or_default()

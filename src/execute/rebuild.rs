@@ -64,13 +64,17 @@ fn try_rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Option<
     let before = folder.state_file.read()?;
     refuse_newer(before.as_deref())?;
     let known = before.as_deref().and_then(|bytes| document::parse(bytes).ok());
+    // What was not written here is kept as a copy, and not read.
+    let is_own = folder.is_own(known.as_ref());
+    let known = known.filter(|_| is_own);
+    let old = before.as_deref().filter(|_| is_own);
     let plan = plan_files::load_plan(folder.path());
     let (mut state, mut corrections) = match known.clone().filter(|s| s.base_branch.is_some()) {
         Some(mut state) => {
             let corrections = apply_options(folder, &mut state, options)?;
             (state, corrections)
         }
-        None => restore_from_plan(folder, before.as_deref(), plan.as_ref(), options)?,
+        None => restore_from_plan(folder, old, plan.as_ref(), options)?,
     };
     match &plan {
         Ok(plan) => corrections.extend(plan_sync::add_planned(&mut state, plan)),
@@ -97,7 +101,7 @@ fn try_rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Option<
     if locked.read()? != before {
         return Ok(None);
     }
-    if !corrections.is_empty() {
+    if !corrections.is_empty() || !is_own {
         locked.write_backup()?;
     }
     let state = folder.write(&locked, known.as_ref(), after)?;

@@ -173,6 +173,18 @@ impl<'a> TasksFolder<'a> {
         command(what, &self.path().display().to_string())
     }
 
+    /// Whether a state was written here: its lock proves that, or the project that it is for, whose
+    /// own state knows it.
+    pub fn is_own(&self, state: Option<&Execution>) -> bool {
+        let here = self.path().display().to_string();
+        let is_known = || {
+            let project = state.map(|state| Path::new(&state.project_path));
+            let known = project.map(|path| locate::known_executions(self.process, path));
+            known.iter().flatten().any(|known| known.tasks_path == here)
+        };
+        self.state_file.is_own(is_known)
+    }
+
     /// A state that this program began and may go on with.
     pub fn parse_state(&self, bytes: Option<Vec<u8>>) -> Result<Execution> {
         let file = self.path().join(FILE);
@@ -186,6 +198,12 @@ impl<'a> TasksFolder<'a> {
             state.base_branch.is_none() || !has_layers
         };
         match state {
+            Ok(state) if !self.is_own(Some(&state)) => refuse!(
+                "{} was not made on this machine, so it is not read; `hookkeeper trust --tasks {}` in a terminal takes it up, {} makes a new one from the task files and git",
+                file.display(),
+                shell_word(&self.path().display().to_string()),
+                self.command("rebuild")
+            ),
             Ok(state) if foreign(&state) => refuse!(
                 "{} was not begun by `hookkeeper execute init`; {} completes it from the task files and git",
                 file.display(),

@@ -8,6 +8,7 @@ use crate::core::json::Object;
 use crate::process::files;
 
 pub use crate::store::execution::FILE;
+use crate::store::execution::StateFile;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Unfinished {
@@ -21,6 +22,9 @@ pub struct Unfinished {
 
 /// `None` if it is complete, gone or not to be read.
 pub fn unfinished(tasks: &Path) -> Option<Unfinished> {
+    if !StateFile::open(tasks).is_ok_and(|file| file.is_own(|| true)) {
+        return None;
+    }
     let bytes = files::head(&tasks.join(FILE), 32 << 20)?;
     let state = Object::parse(&bytes).ok()?;
     let metrics = state.object("metrics").unwrap_or_default();

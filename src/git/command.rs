@@ -35,19 +35,23 @@ const ENV: [(&str, &str); 9] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
-/// No work in the background that outlives the command, no program that a repository names as its
-/// file system monitor, and names as they are.
-const SET: [&str; 9] = [
-    "--literal-pathspecs",
-    "-c",
+/// No work in the background that outlives the command, names as they are, and no program of a
+/// repository's choice: no file system monitor, no signatures to check or make, no repository without
+/// a checkout that lies in the checkout.
+const SET: [&str; 8] = [
     "gc.auto=0",
-    "-c",
     "maintenance.auto=false",
-    "-c",
     "core.quotePath=false",
-    "-c",
     "core.fsmonitor=false",
+    "safe.bareRepository=explicit",
+    "log.showSignature=false",
+    "commit.gpgSign=false",
+    "core.askPass=",
 ];
+/// Settings of a repository's own that name programs, which git would run on contents.
+const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process)|diff\..*\.(textconv|command)|diff\.external|merge\..*\.driver|gpg(\..*)?\.program)$";
+/// What looks at contents, or writes them.
+const ON_CONTENTS: [&str; 6] = ["status", "diff", "cat-file", "merge", "merge-tree", "worktree"];
 /// An answer comes soon; a change may have to write a large tree.
 const ANSWER: Duration = Duration::from_secs(60);
 const CHANGE: Duration = Duration::from_secs(15 * 60);
@@ -80,9 +84,43 @@ impl Git {
         input: Input,
         limit: Duration,
     ) -> io::Result<GitOutput> {
+        let first = args.first().map(AsRef::as_ref).and_then(OsStr::to_str).unwrap_or_default();
+        let off = match ON_CONTENTS.contains(&first) {
+            true => self.own_programs(),
+            false => Vec::new(),
+        };
+        let off: Vec<&str> = off.iter().map(String::as_str).collect();
+        self.start(args, &off, input, limit)
+    }
+
+    /// Settings that turn off what the repository's own configuration would run. What the user has
+    /// configured for all repositories stays (git-lfs is one of these).
+    fn own_programs(&self) -> Vec<String> {
+        let list =
+            ["config", "--local", "--includes", "--name-only", "-z", "--get-regexp", PROGRAMS];
+        let names = self.start(&list, &[], Input::Nothing, ANSWER).map(|said| said.out);
+        let names = names.unwrap_or_default();
+        let mut off = Vec::new();
+        for name in names.split('\0').filter(|name| !name.is_empty()) {
+            off.push(format!("{name}="));
+            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| name.starts_with("filter."))
+            {
+                off.push(format!("{filter}.required=false"));
+            }
+        }
+        off
+    }
+
+    fn start<A: AsRef<OsStr>>(
+        &self,
+        args: &[A],
+        off: &[&str],
+        input: Input,
+        limit: Duration,
+    ) -> io::Result<GitOutput> {
         // Git goes there itself: a start in another directory is a slow fork.
-        let dir = ["-C".as_ref(), self.dir.as_os_str()];
-        let set = SET.iter().map(OsStr::new);
+        let dir = ["-C".as_ref(), self.dir.as_os_str(), "--literal-pathspecs".as_ref()];
+        let set = SET.iter().chain(off).flat_map(|set| ["-c".as_ref(), OsStr::new(*set)]);
         let args: Vec<&OsStr> =
             dir.into_iter().chain(set).chain(args.iter().map(AsRef::as_ref)).collect();
         let ended = child::run(&Run {

@@ -1,2 +1,3 @@
 pub mod command;
+pub mod index;
 pub mod refs;

@@ -32,7 +32,7 @@ pub fn branch_name(git: &Git) -> String {
 }
 
 /// `.git` as a directory, or as a file that names one (worktrees, submodules).
-fn git_dir(dir: &Path) -> Option<PathBuf> {
+pub fn git_dir(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
     if git.metadata().ok()?.is_dir() {
         return Some(git);
@@ -57,7 +57,7 @@ fn from_git_dir(git: &Path) -> Git {
 }
 
 /// Where all worktrees of a repository have their branches.
-fn common_dir(git: &Path) -> PathBuf {
+pub fn common_dir(git: &Path) -> PathBuf {
     files::small(&git.join("commondir")).map_or_else(|| git.to_owned(), |common| git.join(common))
 }
 
@@ -74,6 +74,12 @@ fn packed(common: &Path, name: &str) -> Option<String> {
 
 fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// What tells the repository that a directory is in from others: where all its worktrees have their
+/// branches.
+pub fn repository_of(dir: &Path) -> Option<PathBuf> {
+    common_dir(&dir.ancestors().find_map(git_dir)?).canonicalize().ok()
 }
 
 /// Whether the repository that `dir` is in has a branch of this name.

@@ -10,8 +10,10 @@ use crate::core::redaction::Redactor;
 use crate::core::{json, time};
 use crate::process::Process;
 use crate::store::dir::Dir;
+use crate::store::home::{self, Entered};
+use crate::store::lock;
 use crate::store::log::{self, Line};
-use crate::store::{Store, home, recorded, rejected};
+use crate::store::{Store, recorded, rejected};
 use crate::turn::context::Context;
 use crate::turn::root;
 
@@ -54,8 +56,11 @@ pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
     let kept = || -> Option<PathBuf> {
         let root = root::for_hook(process, None)?;
         let state_root = root::state_root(process, &root);
-        let (claude, state) = home::open(&state_root, process.home().as_deref()).ok()?;
-        home::hide(&state).ok()?;
+        let (claude, state, origin) =
+            match home::enter(&state_root, process.home().as_deref(), lock::PATIENCE).ok()? {
+                Entered::Locked(home) => (home.claude, home.state, Some(home.origin)),
+                Entered::Busy(claude, state) => (claude, state, None),
+            };
         let now = process.now();
         let outcome = format!("rejected: {why}");
         let line = Line {
@@ -70,7 +75,7 @@ pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
         if bytes.is_empty() {
             return None;
         }
-        let redact = Redactor::new(&home::settings(&claude).0.redact);
+        let redact = Redactor::new(&home::settings(&claude, origin.as_ref()).0.redact);
         let kept = rejected::keep(&state, bytes, &redact, now, process.pid()).ok()?;
         Some(kept.strip_prefix(&root).map(Path::to_owned).unwrap_or(kept))
     };

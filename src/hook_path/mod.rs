@@ -110,7 +110,7 @@ fn attempt(
     let now = process.now();
     let home = root::state_root(process, root);
     let world = World::new(process, root);
-    let store = match Store::open(&home, process.home().as_deref(), now, patience)? {
+    let mut store = match Store::open(&home, process.home().as_deref(), now, patience)? {
         Opened::Locked(store) => store,
         Opened::Busy(state, settings) => {
             let mut context = context(process, event, root, &settings, &world);
@@ -130,6 +130,9 @@ fn attempt(
         }
     };
     debug!("locked");
+    if event.kind == Kind::SessionStart {
+        store.check_tracked()?;
+    }
     let context = context(process, event, root, &store.settings, &world);
     record(process, event, bytes, store.state_dir(), &context);
     let settled = match play_spool(process, &store, root) {
@@ -167,6 +170,9 @@ fn settle(event: &Event, store: &Store, context: &Context) -> Result<(Reply, Str
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
     notify(&mut plan, event.kind, store, &state, context);
     store.commit(&plan.changes, &state)?;
+    if let Some(adopted) = &plan.adopted {
+        store.note_begun(adopted, false)?;
+    }
     debug!(wrote = ?store.written(), "committed");
     Ok((plan.reply, plan.outcome))
 }

@@ -30,7 +30,8 @@ const COMMANDS_BUDGET: Duration = Duration::from_secs(2);
 /// The store, locked, for a command that changes documents. What waits in the spool is played first:
 /// a command has more time than an event, and comes after the events that came before it.
 pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
-    let store = unplayed_store(process, root)?;
+    let mut store = unplayed_store(process, root)?;
+    store.check_tracked()?;
     let begun = process.elapsed();
     while let Played::Some = play_spool(process, &store, root)? {
         if process.elapsed().saturating_sub(begun) > COMMANDS_BUDGET {

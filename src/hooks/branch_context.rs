@@ -41,8 +41,7 @@ pub fn recovered(event: &Event, live: &Live, state: &State, context: &Context) -
     } else if source == "compact" && saved.session.as_ref() != Some(&event.session_id) {
         // Another session was compacted in the meantime, and its state is here now: ours is put
         // together again from where it came from.
-        let plan =
-            context.facts.plan_file(Path::new(&context.root), here.key.as_str(), &context.redact);
+        let plan = context.plan_file(here.key.as_str(), state);
         let mut branch = BranchState::default();
         let (workflow, todos) = (live.workflow.as_ref(), todos_of(event, context));
         branch.save(&live.session_id, workflow, plan, &todos, &context.redact);

@@ -79,9 +79,7 @@ impl SessionSnapshot {
         let transcript = event.text("transcript_path");
         let read = |path: String| context.facts.in_context(Path::new(&path), here.is_some());
         let (in_context, todos) = transcript.map(read).unwrap_or_default();
-        let root = Path::new(&context.root);
-        let plan =
-            here.and_then(|here| context.facts.plan_file(root, here.key.as_str(), &context.redact));
+        let plan = here.and_then(|here| context.plan_file(here.key.as_str(), state));
         Self { in_context, plan, todos }
     }
 }

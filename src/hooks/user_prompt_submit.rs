@@ -112,6 +112,9 @@ mod tests {
         assert_eq!(put_of::<Queue>(&plan_event(UserPromptSubmit, prompt(), &shared), &()), None);
         let alone =
             Files::default().with::<Live>(OWN, &own_session(&[])).with::<Queue>(&(), &nobody);
+        let not_ours = plan_event(UserPromptSubmit, prompt(), &alone);
+        assert_eq!((put_of::<Queue>(&not_ours, &()), not_ours.notices.len()), (None, 1));
+        let alone = alone.with_begun("hookkeeper loop");
         let adopted =
             put_of::<Queue>(&plan_event(UserPromptSubmit, prompt(), &alone), &()).unwrap();
         assert_eq!(adopted, queue_of(OWN));

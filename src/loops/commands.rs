@@ -13,8 +13,8 @@ use crate::loops::{Ending, Loop, LoopKind, Verdict};
 use crate::process::Process;
 use crate::session::live::Live;
 use crate::session::record::{self, is_live};
-use crate::state::State;
 use crate::state::plan::Plan;
+use crate::state::{Source as _, State};
 use crate::store::Store;
 
 pub const CANCELLED: &str = "cancelled by a command";
@@ -98,7 +98,13 @@ impl LoopCommand<'_> {
             self.tell_user(the_loop, before, store, state);
         }
         note_drivers(&mut plan, the_loop, before, state);
-        Ok(store.commit(&plan.changes, state)?)
+        store.commit(&plan.changes, state)?;
+        // One that a person has started, or goes on with, waits for the next session.
+        let waits = the_loop.is_running() && the_loop.owner().is_none();
+        let is_started = before.is_none_or(|before| !before.is_running);
+        let key = the_loop.kind().key(the_loop.folder());
+        let was_started = store.has_begun(&key);
+        Ok(store.note_begun(&key, waits && (is_started || was_started))?)
     }
 
     /// The user hears, with the next event that can say so, of a loop that another one than the
@@ -184,6 +190,7 @@ impl LoopCommand<'_> {
         ensure_open(the_loop)?;
         let id = the_session(self.session.clone(), state)?;
         ensure_free(&id, the_loop.kind(), the_loop.folder(), state)?;
+        the_loop.clamp();
         the_loop.bind(&id);
         Ok(format!("{}: now driven by session {id}", the_loop.title()))
     }

@@ -51,7 +51,8 @@ const FINDERS: [Finder; 4] = [
     },
 ];
 
-/// A loop that nobody owns is adopted by the only live session; one whose owner was cleared, or has
+/// A loop that nobody owns is adopted by the only live session if a command started it here, or that
+/// session wrote it; any other needs a person or a command. One whose owner was cleared, or has
 /// ended and was forked, goes on with what follows it. Another session's is never touched, and a
 /// session drives one loop.
 ///
@@ -70,20 +71,41 @@ pub fn adopt(
     let turn = Turn { event, state, context };
     let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
     let own = found().find(|(_, owner)| *owner == Some(live.session_id.as_str()));
-    let passed_on = || {
+    let mut adrift = Vec::new();
+    let mut passed_on = || {
         let alone = state.all::<Live>().all(|other| other.session_id == live.session_id);
         let parent = live.lineage.as_ref().map(|lineage| lineage.parent.as_str());
         let parent = parent.filter(|parent| !is_live(parent, state));
-        found().find(|(_, owner)| match owner {
-            None => alone,
+        found().find(|(finder, owner)| match owner {
+            None => {
+                let folder = (finder.find)(&turn).map(|it| it.folder().to_owned());
+                let folder = folder.unwrap_or_default();
+                // Started here by a command, or written by this very session.
+                let is_ours = state.source().has_begun(&finder.kind.key(&folder))
+                    || live.files_modified.contains(&finder.kind.file(&folder));
+                if alone && !is_ours {
+                    adrift.push(finder.kind);
+                }
+                alone && is_ours
+            }
             Some(_) => parent == *owner,
         })
     };
-    let (finder, _) = own.or_else(passed_on)?;
+    let driven = own.or_else(&mut passed_on);
+    for kind in adrift {
+        let text = format!(
+            "HookKeeper: there is a loop that no session drives and no command started here; \
+             `{} adopt` makes a session drive it.",
+            kind.command()
+        );
+        plan.notices.push((format!("adrift/{}", kind.command()), text));
+    }
+    let (finder, _) = driven?;
     if let Some(mut the_loop) = (finder.find)(&turn) {
         the_loop.bind(&live.session_id);
         finder.kind.set_note(live, Some(the_loop.folder()));
         the_loop.put_owner(plan, state);
+        plan.adopted = Some(finder.kind.key(the_loop.folder()));
     }
     Some(finder.kind)
 }

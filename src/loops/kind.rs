@@ -1,13 +1,17 @@
 //! What all loops have in common: the words of their commands, and what hooks and commands do with
 //! one of them.
 
+use crate::branch::folder::BRANCHES;
 use crate::core::gate::Words;
 use crate::core::time::Time;
+use crate::loops::autonomous::document::Autonomous;
 use crate::loops::governor::Stop;
+use crate::loops::iterative::folder::TASKS;
+use crate::loops::queue::document::Queue;
 use crate::loops::{Ending, Say, Verdict};
 use crate::session::live::Live;
-use crate::state::State;
 use crate::state::plan::Plan;
+use crate::state::{Document as _, State};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopKind {
@@ -21,6 +25,21 @@ impl LoopKind {
     /// How the commands of such a loop begin.
     pub fn command(self) -> &'static str {
         self.words().0
+    }
+
+    /// Which loop it is, among all of a project.
+    pub fn key(self, folder: &str) -> String {
+        format!("{} {folder}", self.command()).trim_end().to_owned()
+    }
+
+    /// The file of such a loop that a model may write, from the project.
+    pub fn file(self, folder: &str) -> String {
+        match self {
+            Self::Queue => Queue::doc(&()).path(),
+            Self::Autonomous => Autonomous::doc(&()).path(),
+            Self::Branch => format!(".claude/{BRANCHES}/{folder}/state.json"),
+            Self::Iterative => format!(".claude/{TASKS}/{folder}/state.json"),
+        }
     }
 
     /// The command that starts one.
@@ -88,6 +107,9 @@ pub trait Loop {
     /// A session drives it from now on.
     fn bind(&mut self, session: &str);
 
+    /// Somebody else chose its limits.
+    fn clamp(&mut self) {}
+
     fn is_running(&self) -> bool;
 
     fn ending(&self) -> &Ending;
@@ -141,6 +163,10 @@ pub trait Loop {
         self.put(plan, state);
     }
 }
+
+/// What a loop that is adopted may take at most.
+pub const MOST_ITERATIONS: u64 = 200;
+pub const MOST_MINUTES: u64 = 24 * 60;
 
 /// The limit of a loop that goes on after an end: what is asked for, else the one it had, else ten
 /// iterations more.

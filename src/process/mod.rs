@@ -20,7 +20,7 @@ pub mod tail;
 pub mod trace;
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal, Read, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -114,6 +114,19 @@ impl Process {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Asks a person who sits at a terminal; `None` if nobody does.
+    pub fn ask(&self, question: &str) -> Option<String> {
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            return None;
+        }
+        let mut out = std::io::stdout();
+        out.write_all(question.as_bytes()).and_then(|()| out.flush()).ok()?;
+        let mut answer = String::new();
+        stdin.read_line(&mut answer).ok()?;
+        Some(answer)
     }
 
     /// What is on the other end of stdout.
@@ -225,4 +238,10 @@ fn standard_streams() {
             std::mem::forget(null);
         }
     }
+}
+
+/// The clock of this machine, whatever time it is for hooks: files are dated by it.
+pub fn wall_clock() -> (i64, u32) {
+    let now = DateTime::<Utc>::from(SystemTime::now());
+    (now.timestamp(), now.timestamp_subsec_nanos())
 }

@@ -22,6 +22,11 @@ impl Files {
         self
     }
 
+    /// With a loop that a command started here.
+    pub fn with_begun(self, the_loop: &str) -> Self {
+        self.with_bytes(&format!("begun/{the_loop}"), "")
+    }
+
     /// Without what is at a path.
     pub fn without(mut self, path: &str) -> Self {
         self.0.remove(path);
@@ -58,6 +63,10 @@ impl Source for Files {
 
     fn modified(&self, _: &str) -> i64 {
         0
+    }
+
+    fn has_begun(&self, the_loop: &str) -> bool {
+        self.0.contains_key(&format!("begun/{the_loop}"))
     }
 
     fn put_aside(&self, _: &Doc, _: &str) -> Result<Aside> {

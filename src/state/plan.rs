@@ -29,6 +29,8 @@ pub struct Plan {
     pub reply: Reply,
     /// What the user should hear of, now or with a later event: a key and a text.
     pub notices: Vec<(String, String)>,
+    /// A loop that was started here and is driven by a session from now on.
+    pub adopted: Option<String>,
     /// For the log: what happened, in a few words.
     pub outcome: String,
 }

@@ -18,6 +18,16 @@ pub trait Source {
     /// When something below `.claude` was last changed, in seconds since 1970.
     fn modified(&self, path: &str) -> i64;
 
+    /// Whether what is at a path below `.claude` is this machine's, and not what a checkout brought.
+    fn believes(&self, _path: &str) -> bool {
+        true
+    }
+
+    /// Whether a command started this loop here, for nobody in particular.
+    fn has_begun(&self, _loop: &str) -> bool {
+        false
+    }
+
     /// A document of ours cannot be read. Who has the lock moves it away.
     fn put_aside(&self, doc: &Doc, why: &str) -> Result<Aside>;
 }

@@ -8,7 +8,8 @@ use crate::store::{NEW, Store, quarantine};
 impl Store {
     /// Whether a folder below `.claude` has something of this name.
     pub fn has_entry(&self, folder: &str, name: &str) -> Result<bool> {
-        self.folders.find(folder)?.map_or(Ok(false), |folder| folder.exists(name))
+        let is_there = self.folders.find(folder)?.map_or(Ok(false), |dir| dir.exists(name))?;
+        Ok(is_there && self.folders.believes(&format!("{folder}/{name}")))
     }
 
     pub fn make_folder(&self, path: &str) -> Result<()> {

@@ -7,9 +7,11 @@
 use std::path::Path;
 
 use crate::core::error::{Error, Result};
+use crate::core::id::sha256_hex;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::lock::{self, Lock, Taken};
+use crate::store::{origin, untrusted};
 
 /// The state of an execution, in the folder that its user named.
 pub const FILE: &str = "execute-state.json";
@@ -29,7 +31,7 @@ pub struct StateFile {
 /// The state while nobody else changes it.
 pub struct LockedStateFile<'a> {
     dir: &'a Dir,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl StateFile {
@@ -50,7 +52,18 @@ impl StateFile {
     pub fn lock(&self) -> Result<LockedStateFile<'_>> {
         let lock = wait_for_lock(&self.dir, LOCK, STATE_PATIENCE)?;
         self.dir.remove(NEW)?;
-        Ok(LockedStateFile { dir: &self.dir, _lock: lock })
+        Ok(LockedStateFile { dir: &self.dir, lock })
+    }
+
+    /// Whether the document is this machine's: the lock beside it proves that this program works on it
+    /// here, or the caller knows; and it is as this program left it, or at least not what git brought.
+    pub fn is_own(&self, is_known: impl FnOnce() -> bool) -> bool {
+        let note = self.dir.open_read(LOCK).and_then(|lock| origin::marked_note(&lock));
+        if note.is_none() && !is_known() {
+            return false;
+        }
+        let as_left = || self.read().ok().flatten().map(|bytes| sha256_hex(&bytes)) == note;
+        !untrusted::is_brought(&self.dir, FILE) || as_left()
     }
 }
 
@@ -82,7 +95,12 @@ impl LockedStateFile<'_> {
         if put.is_err() {
             let _ = self.dir.remove(NEW);
         }
-        put
+        let failed = |error| Error::io("mark", &self.dir.path_of(LOCK), error);
+        put?;
+        match name {
+            FILE => origin::mark_file(self.lock.file(), &sha256_hex(bytes)).map_err(failed),
+            _ => Ok(()),
+        }
     }
 }
 

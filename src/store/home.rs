@@ -3,14 +3,17 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::core::error::{Error, Result};
 use crate::core::settings::Settings;
 use crate::store::dir::Dir;
+use crate::store::lock::{self, Lock};
+use crate::store::origin::Origin;
+use crate::store::untrusted;
 
 pub const LOCK: &str = ".lock";
-/// What of ours may be in `.claude` beside the state.
-pub const BESIDE: [&str; 3] = ["branches", "iterative", "autonomous-loop.json"];
+pub const IGNORE: &str = ".gitignore";
 /// Our own settings, beside the client's.
 pub const SETTINGS: &str = "hookkeeper.json";
 
@@ -24,11 +27,54 @@ pub fn open(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
     Ok((claude, state))
 }
 
+/// The state directory, locked. What is in it was made here.
+pub struct Home {
+    pub claude: Dir,
+    pub state: Dir,
+    pub lock: Lock,
+    pub origin: Origin,
+}
+
+pub enum Entered {
+    Locked(Box<Home>),
+    /// The lock was not to be had: `.claude` and the state directory.
+    Busy(Dir, Dir),
+}
+
+/// Opens `.claude/state`, locks it, and sees to it that it is this machine's.
+pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Entered> {
+    let (claude, state, lock) = lock::acquire_in(patience, || open(root, home))?;
+    let Some(lock) = lock else { return Ok(Entered::Busy(claude, state)) };
+    let origin = match Origin::read(&state, lock.file()) {
+        Some(mut origin) => {
+            origin.follow_clock(&claude, &state, &lock)?;
+            if origin.is_unmarked {
+                origin.write(&state, &lock)?;
+            }
+            origin
+        }
+        None => {
+            let room = untrusted::clear(&state)?;
+            Origin::make(&state, &lock, room)?
+        }
+    };
+    Ok(Entered::Locked(Box::new(Home { claude, state, lock, origin })))
+}
+
+/// A person believes what is there: see [`untrusted::take_up`].
+pub fn take_up(root: &Path, home: Option<&Path>) -> Result<Vec<String>> {
+    let (claude, state, Some(lock)) = lock::acquire_in(lock::PATIENCE, || open(root, home))? else {
+        return Err(Error::Busy);
+    };
+    let origin = Origin::read(&state, lock.file());
+    untrusted::take_up(&claude, &state, &lock, origin)
+}
+
 /// The lock file, made by whoever comes first.
 pub fn lock_file(state: &Dir) -> Result<File> {
     match state.open_lock(LOCK)? {
         Some(file) => Ok(file),
-        None => first_lock(state),
+        None => make_lock(state, LOCK),
     }
 }
 
@@ -58,12 +104,6 @@ pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Di
     Err(Error::Planted { path, is: "a symlink out of the project and the home directory" })
 }
 
-/// Nobody has used this state directory yet: hide it from git, then make the lock.
-fn first_lock(state: &Dir) -> Result<File> {
-    hide(state)?;
-    make_lock(state, LOCK)
-}
-
 /// Makes a lock file, or opens the one that somebody made in the meantime.
 pub fn make_lock(dir: &Dir, name: &str) -> Result<File> {
     match dir.create(name, b"", false) {
@@ -74,21 +114,33 @@ pub fn make_lock(dir: &Dir, name: &str) -> Result<File> {
     dir.open_lock(name)?.ok_or_else(missing)
 }
 
-/// The project's settings, and what is wrong with them. A file that cannot be read is a bad one.
-pub fn settings(claude: &Dir) -> (Settings, Option<String>) {
-    match claude.read_up_to(SETTINGS, LARGEST_SETTINGS) {
-        Ok(None) => (Settings::default(), None),
-        Ok(Some(bytes)) => Settings::read(&bytes),
-        Err(error) => (Settings::default(), Some(error.to_string())),
-    }
+/// The project's settings, and what is wrong with them. A file that cannot be read is a bad one; of
+/// one that was not made here only that holds which can do no harm.
+pub fn settings(claude: &Dir, origin: Option<&Origin>) -> (Settings, Option<String>) {
+    let bytes = match claude.read_up_to(SETTINGS, LARGEST_SETTINGS) {
+        Ok(None) => return (Settings::default(), None),
+        Ok(Some(bytes)) => bytes,
+        Err(error) => return (Settings::default(), Some(error.to_string())),
+    };
+    let seen = claude.seen(SETTINGS);
+    let is_believed =
+        seen.zip(origin).is_some_and(|(seen, origin)| origin.believes(SETTINGS, &seen));
+    if is_believed { Settings::read(&bytes) } else { Settings::read_harmless(&bytes) }
+}
+
+/// The same for who has not opened anything.
+pub fn current_settings(root: &Path, home: Option<&Path>) -> Result<(Settings, Option<String>)> {
+    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(Default::default()) };
+    let state = claude.sub("state")?;
+    Ok(settings(&claude, state.as_ref().and_then(Origin::peek).as_ref()))
 }
 
 /// Hides a directory of ours from git.
 pub fn hide(state: &Dir) -> Result<()> {
-    if state.read(".gitignore")?.is_some() {
+    if state.read(IGNORE)?.is_some() {
         return Ok(());
     }
-    match state.create(".gitignore", b"*\n", false) {
+    match state.create(IGNORE, b"*\n", false) {
         Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }

@@ -2,13 +2,13 @@
 //!
 //! One event, step by step, and what each step survives:
 //!
-//! 1. **Open** `.claude/state` name by name, no symlink followed. The first one there makes the
-//!    directory, hides it from git, and only then makes the lock: a kill in between is made good
-//!    by the next event, which finds no lock.
+//! 1. **Open** `.claude/state` name by name, no symlink followed; who finds none makes it.
 //! 2. **Lock** `.claude/state/.lock` and the directory itself with `flock`, at most a second. Not
 //!    had in time: the event goes to the [`spool`] and nothing else is touched. A dead holder frees
 //!    it. A lock that no longer has its name is taken again; one that is removed later is made anew
-//!    by somebody who then waits for the directory.
+//!    by somebody who then waits for the directory. Then the mark in it ([`origin`]): what was not
+//!    made here is moved away ([`untrusted`]), `.gitignore` and a new mark are made. A kill in
+//!    between leaves no mark, and the next event goes on with that.
 //! 3. **Sweep**: remove `.new`, which a killed process may have left. There is one such name for
 //!    all documents, because there is one writer.
 //! 4. **Play** what waits in the spool.
@@ -32,6 +32,7 @@ pub mod folders;
 pub mod home;
 pub mod lock;
 pub mod log;
+pub mod origin;
 pub mod quarantine;
 pub mod recorded;
 pub mod rejected;
@@ -41,6 +42,7 @@ pub mod scratch;
 pub mod set_aside;
 pub mod settings_file;
 pub mod spool;
+pub mod untrusted;
 pub mod view;
 
 use std::cell::{Cell, RefCell};
@@ -58,7 +60,8 @@ use crate::state::plan::Change;
 use crate::state::{Aside, Doc, Source, State, Write};
 use dir::Dir;
 use folders::Folders;
-use lock::Lock;
+use home::Entered;
+use origin::Origin;
 
 /// The documents of this room.
 pub fn documents(all: &mut Documents) {
@@ -72,7 +75,6 @@ const NEW: &str = ".new";
 /// The documents of one project, locked.
 pub struct Store {
     folders: Folders,
-    _lock: Lock,
     pub settings: Settings,
     /// What the user should hear of: a key and a text.
     remarks: RefCell<Vec<(String, String)>>,
@@ -90,18 +92,27 @@ pub enum Opened {
 impl Store {
     /// The state of a project, if its lock is to be had in time.
     pub fn open(root: &Path, home: Option<&Path>, now: Time, patience: Duration) -> Result<Opened> {
-        let (claude, state, lock) = lock::acquire_in(patience, || home::open(root, home))?;
-        let Some(lock) = lock else { return Ok(Opened::Busy(state, home::settings(&claude).0)) };
-        sweep(&state)?;
-        let (settings, fault) = home::settings(&claude);
+        let mut home = match home::enter(root, home, patience)? {
+            Entered::Locked(home) => *home,
+            Entered::Busy(claude, state) => {
+                let settings = home::settings(&claude, Origin::peek(&state).as_ref()).0;
+                return Ok(Opened::Busy(state, settings));
+            }
+        };
+        sweep(&home.state)?;
+        let untold = std::mem::take(&mut home.origin.untold);
+        if !untold.is_empty() {
+            home.origin.write(&home.state, &home.lock)?;
+        }
+        let (settings, fault) = home::settings(&home.claude, Some(&home.origin));
         let store = Self {
-            folders: Folders::new(claude, state),
-            _lock: lock,
+            folders: Folders::new(home.claude, home.state, home.origin, Some(home.lock)),
             settings,
             remarks: RefCell::default(),
             wrote: RefCell::default(),
             now: Cell::new(now),
         };
+        untold.iter().for_each(|room| store.remark_untrusted(room));
         if let Some(fault) = fault {
             let text =
                 format!("HookKeeper: .claude/hookkeeper.json: {fault}. Defaults hold for that.");
@@ -144,6 +155,30 @@ impl Store {
         self.wrote.borrow_mut().push(name.into());
     }
 
+    fn remark_untrusted(&self, room: &str) {
+        let text = format!(
+            "HookKeeper: state that was not made on this machine is not read (it came with a \
+             checkout, an archive or a copy, or an earlier version made it). It is kept in \
+             .claude/state/{room}; `hookkeeper trust` in a terminal shows it and takes it up."
+        );
+        self.remark(format!("untrusted/{room}"), text);
+    }
+
+    /// Looks for files of ours that git has brought since: those in the state directory are moved
+    /// away, the others are not read.
+    pub fn check_tracked(&mut self) -> Result<()> {
+        if let Some(room) = self.folders.check_tracked()? {
+            self.remark_untrusted(&room);
+        }
+        self.settings = self.folders.settings().0;
+        Ok(())
+    }
+
+    /// Notes that a loop was started here and waits for a session, or that it does so no more.
+    pub fn note_begun(&self, the_loop: &str, waits: bool) -> Result<()> {
+        self.folders.note_begun(the_loop, waits)
+    }
+
     /// Our own settings as they are; `None` if there are none.
     pub fn settings_bytes(&self) -> Result<Option<Vec<u8>>> {
         self.folders.claude.read(home::SETTINGS)
@@ -151,6 +186,7 @@ impl Store {
 
     /// Puts our own settings in the place of the old ones. The file is its user's: its mode stays.
     pub fn put_settings(&self, bytes: &[u8]) -> Result<()> {
+        self.clear_path(home::SETTINGS)?;
         let Folders { claude, state, .. } = &self.folders;
         state.write_and(NEW, &[bytes], true, || {
             claude.copy_mode_to(home::SETTINGS, state, NEW)?;
@@ -209,11 +245,24 @@ impl Store {
         };
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
+        self.clear_place(doc)?;
         self.replace(pieces, sync, &folder, &file)?;
         if self.settings.durability == Durability::Full {
             folder.sync()?;
         }
         self.note_written(doc.name());
+        Ok(())
+    }
+
+    /// What is in the place of a document and is not this machine's is moved away.
+    fn clear_place(&self, doc: &Doc) -> Result<()> {
+        self.clear_path(&doc.below_claude())
+    }
+
+    fn clear_path(&self, path: &str) -> Result<()> {
+        if let Some(room) = self.folders.clear_place(path)? {
+            self.remark_untrusted(&room);
+        }
         Ok(())
     }
 
@@ -237,6 +286,7 @@ impl Store {
     fn append(&self, doc: &Doc, text: &str) -> Result<()> {
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
+        self.clear_place(doc)?;
         // A line that was cut off, or that somebody left open, ends here.
         let torn = folder.read_tail(&file, 1)?.last().is_some_and(|last| *last != b'\n');
         let text = format!("{}{text}", if torn { "\n" } else { "" });
@@ -255,7 +305,7 @@ impl Source for Store {
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>> {
-        self.folders.find(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
+        self.folders.names(folder)
     }
 
     fn has_folder(&self, folder: &str) -> Result<bool> {
@@ -276,7 +326,15 @@ impl Source for Store {
     }
 
     fn is_folder(&self, path: &str) -> bool {
-        self.folders.is_folder(path)
+        self.folders.is_folder(path) && self.folders.believes(path)
+    }
+
+    fn believes(&self, path: &str) -> bool {
+        self.folders.believes(path)
+    }
+
+    fn has_begun(&self, the_loop: &str) -> bool {
+        self.folders.has_begun(the_loop)
     }
 }
 

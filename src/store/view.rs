@@ -2,16 +2,19 @@
 //! never changed in place. What cannot be read is left out here and reported by the next hook.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::core::error::{Error, Result};
 use crate::core::settings::Settings;
 use crate::state::{Aside, Doc, Document, Source, State};
 use crate::store::dir::Dir;
+use crate::store::folders::Folders;
 use crate::store::home;
 use crate::store::log::{self, LoggedRun};
+use crate::store::origin::Origin;
 
 pub struct View {
-    claude: Dir,
+    folders: Folders,
 }
 
 /// A file or folder below `.claude/state`.
@@ -39,12 +42,21 @@ pub enum Lookup<T> {
 }
 
 impl View {
-    /// `None` if there is no state. Nothing is made. Other tools write their state beside ours.
+    /// `None` if there is no state of this machine's. Nothing is made.
     pub fn open(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
+        let view = Self::open_quickly(root, home)?;
+        if let Some(view) = &view {
+            view.folders.leave_out_tracked();
+        }
+        Ok(view)
+    }
+
+    /// The same without asking git's index for what came since the last session began.
+    pub fn open_quickly(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
         let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(None) };
-        let has_state = claude.sub("state")?.is_some();
-        let has_others = || home::BESIDE.iter().any(|name| claude.has_own(name));
-        Ok((has_state || has_others()).then_some(Self { claude }))
+        let Some(state) = claude.sub("state")? else { return Ok(None) };
+        let origin = Origin::peek(&state);
+        Ok(origin.map(|origin| Self { folders: Folders::new(claude, state, origin, None) }))
     }
 
     /// The documents as they are now. What was read once stays as it was.
@@ -69,15 +81,12 @@ impl View {
     }
 
     pub fn settings(&self) -> Settings {
-        home::settings(&self.claude).0
+        self.folders.settings().0
     }
 
     /// What the last hooks did, newest first.
     pub fn log(&self, most: usize) -> Vec<LoggedRun> {
-        match self.claude.below("state/log") {
-            Ok(Some(folder)) => log::newest(&folder, most),
-            _ => Vec::new(),
-        }
+        self.folder("state/log").map(|folder| log::newest(&folder, most)).unwrap_or_default()
     }
 
     /// Everything in a folder below `.claude`, by the paths below that; folders that are not to be
@@ -88,7 +97,7 @@ impl View {
         enter: impl Fn(&str) -> bool,
     ) -> Result<Vec<FoundPath>> {
         let mut found = Vec::new();
-        match self.claude.sub(folder) {
+        match self.folders.find(folder) {
             Ok(Some(dir)) => list(&dir, &format!("{folder}/"), &enter, &mut found)?,
             Ok(None) => {}
             Err(Error::Io { cause, .. }) => {
@@ -97,12 +106,13 @@ impl View {
             }
             Err(_) => found.push(FoundPath { path: folder.to_owned(), is: Is::File }),
         }
+        found.retain(|found| self.folders.believes(&found.path));
         Ok(found)
     }
 
     /// A folder below `.claude`, if there is one.
-    pub fn folder(&self, path: &str) -> Option<Dir> {
-        self.claude.below(path).ok().flatten()
+    pub fn folder(&self, path: &str) -> Option<Rc<Dir>> {
+        self.folders.find(path).ok().flatten()
     }
 
     /// The names in a folder below `.claude`, in order.
@@ -113,30 +123,27 @@ impl View {
 
 impl Source for View {
     fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        match path.rsplit_once('/') {
-            None => self.claude.read(path),
-            Some((folder, file)) => match self.claude.below(folder)? {
-                Some(dir) => dir.read(file),
-                None => Ok(None),
-            },
-        }
+        self.folders.read(path)
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>> {
-        self.claude.below(folder)?.map_or_else(|| Ok(Vec::new()), |dir| dir.names())
+        self.folders.names(folder)
     }
 
     fn has_folder(&self, folder: &str) -> Result<bool> {
-        Ok(self.claude.below(folder)?.is_some())
+        Ok(self.folders.find(folder)?.is_some())
     }
 
     fn is_folder(&self, path: &str) -> bool {
-        self.claude.below(path).is_ok_and(|dir| dir.is_some())
+        self.folders.is_folder(path) && self.folders.believes(path)
     }
 
     fn modified(&self, path: &str) -> i64 {
-        let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-        self.claude.below(folder).ok().flatten().map_or(0, |dir| dir.modified(name))
+        self.folders.modified(path)
+    }
+
+    fn believes(&self, path: &str) -> bool {
+        self.folders.believes(path)
     }
 
     fn put_aside(&self, _: &Doc, _: &str) -> Result<Aside> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::client::plan_file::PlanFile;
+use crate::client::plan_file::{IsBelieved, PlanFile};
 use crate::client::side_file::SideFile;
 use crate::client::todos::Todo;
 use crate::client::transcript::{AgentWork, Cost, InContext};
@@ -14,6 +14,7 @@ use crate::core::time::{self, Time};
 use crate::execute::unfinished::Unfinished;
 use crate::git::refs::Git;
 use crate::process::client::Client;
+use crate::state::State;
 
 const LONGEST_TASK: usize = 200;
 
@@ -40,6 +41,12 @@ impl Context<'_> {
     /// A task's text as documents have it: redacted, short, on one line.
     pub fn task(&self, text: &str) -> String {
         self.redact.line(text, LONGEST_TASK)
+    }
+
+    /// The plan of a branch, if it was written here.
+    pub fn plan_file(&self, branch: &str, state: &State) -> Option<PlanFile> {
+        let is_believed = |name: &str| state.source().believes(&format!("plans/{name}"));
+        self.facts.plan_file(Path::new(&self.root), branch, &self.redact, &is_believed)
     }
 
     /// A path as the project sees it.
@@ -116,7 +123,13 @@ pub trait Facts {
     }
 
     /// The plan of a branch.
-    fn plan_file(&self, _root: &Path, _branch: &str, _redact: &Redactor) -> Option<PlanFile> {
+    fn plan_file(
+        &self,
+        _root: &Path,
+        _branch: &str,
+        _redact: &Redactor,
+        _is_believed: IsBelieved,
+    ) -> Option<PlanFile> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::client::plan_file::{self, PlanFile};
+use crate::client::plan_file::{self, IsBelieved, PlanFile};
 use crate::client::side_file::{self, SideFile};
 use crate::client::todos::{self, Todo};
 use crate::client::transcript::{self, AgentWork, Cost, InContext};
@@ -93,8 +93,14 @@ impl Facts for World<'_> {
         transcript::fork_parent(transcript, session_id)
     }
 
-    fn plan_file(&self, root: &Path, branch: &str, redact: &Redactor) -> Option<PlanFile> {
-        plan_file::find(root, branch, redact)
+    fn plan_file(
+        &self,
+        root: &Path,
+        branch: &str,
+        redact: &Redactor,
+        is_believed: IsBelieved,
+    ) -> Option<PlanFile> {
+        plan_file::find(root, branch, redact, is_believed)
     }
 
     fn unfinished(&self, tasks: &Path) -> Option<Unfinished> {

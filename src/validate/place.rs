@@ -2,6 +2,7 @@
 
 use crate::state::Declared;
 use crate::state::{Doc, Format};
+use crate::store::untrusted;
 use crate::validate::documents;
 
 pub enum Place {
@@ -39,8 +40,10 @@ fn is_beside(path: &str) -> bool {
     match segments.as_slice() {
         [
             "state",
-            ".lock" | ".gitignore" | "quarantine" | "rejected" | "recorded" | "set-aside",
+            ".lock" | ".gitignore" | ".trusted" | "quarantine" | "rejected" | "recorded"
+            | "set-aside",
         ] => true,
+        ["state", room] if untrusted::is_room(room) => true,
         ["state", "log", "debug.log" | "debug.1.log"] => true,
         // While it is being written, an event has a dot before its name.
         ["state", "spool", name] => name.starts_with('.'),

@@ -47,7 +47,8 @@ pub fn run(project: &Project, options: &Arguments) -> Outcome {
     let asked = Asked::read(project);
     let mut parts = vec![(Tone::Strong, asked.name())];
     let home = project.process.home();
-    let view = asked.root.as_deref().and_then(|root| View::open(root, home.as_deref()).ok()?);
+    let view =
+        asked.root.as_deref().and_then(|root| View::open_quickly(root, home.as_deref()).ok()?);
     if let Some(view) = view {
         parts.extend(status_parts(&view, asked.session.as_deref(), project.process.now()));
     }

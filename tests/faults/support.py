@@ -252,6 +252,16 @@ class Project:
                 path.mkdir(mode=0o700, exist_ok=True)
             else:
                 path.write_bytes(content.replace(BASE_MARK, base))
+        self.mark()
+
+    def mark(self):
+        """What was put there is this machine's: the mark in the form that needs no birth times."""
+        if self.state.is_dir():
+            lock = self.state / ".lock"
+            lock.write_bytes(b"")
+            seen = lock.stat()
+            seconds, nanos = divmod(seen.st_ctime_ns, 10**9)
+            (self.state / ".gitignore").write_text(f"*\n# c {seen.st_ino} {seconds}.{nanos:09} since 0.0\n")
 
     def read(self, name):
         """A document under `.claude/state`, or `None`."""

@@ -6,6 +6,7 @@ pub mod books;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -91,6 +92,24 @@ impl Scratch {
 
     pub fn run(&self, args: &[&str], stdin: &[u8]) -> Run {
         finish(spawn(self.command(args)), stdin)
+    }
+
+    /// Files that a test has put into the project are this machine's from now on: the mark that
+    /// `hookkeeper trust` would make, in the form that needs no birth times.
+    pub fn trust(&self) {
+        self.trust_with("");
+    }
+
+    /// The same, with loops that a command started here: one on each line.
+    pub fn trust_with(&self, begun: &str) {
+        let (lock, ignore) = (self.state().join(".lock"), self.state().join(".gitignore"));
+        fs::create_dir_all(self.state()).unwrap();
+        fs::write(&lock, "").unwrap();
+        let meta = fs::metadata(&lock).unwrap();
+        let (ino, at, nanos) = (meta.ino(), meta.ctime(), meta.ctime_nsec());
+        let mut text = format!("*\n# c {ino} {at}.{nanos:09} since 0.0\n");
+        text.extend(begun.lines().map(|begun| format!("# + {begun}\n")));
+        fs::write(ignore, text).unwrap();
     }
 
     /// One event; it must be taken without complaint.

@@ -22,6 +22,7 @@ use crate::handoff::Standing;
 use crate::loops::queue::document::Queue;
 use crate::process::files;
 use crate::session::live::Live;
+use crate::state::Source as _;
 use crate::store::view::View;
 
 const COMMITS: &str = "--max-count=30";
@@ -49,11 +50,9 @@ pub fn name(project: &Project, named: Option<&str>) -> anyhow::Result<String> {
 
 pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Result<Branch> {
     let root = project.root()?;
-    let redact = project.redactor()?;
     let Some(view) = project.view()? else {
         let key = BranchKey::from_branch(name);
-        let plan = plan_file::find(&root, key.as_str(), &redact);
-        let standing = Standing { branch: name.to_owned(), plan, ..Standing::default() };
+        let standing = Standing { branch: name.to_owned(), ..Standing::default() };
         let (stats, silent, handoffs) = Default::default();
         return Ok(Branch { key, standing, stats, silent, handoffs });
     };
@@ -76,7 +75,9 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let handoffs = view.handoffs(&key);
     let standing = Standing {
         branch: name.to_owned(),
-        plan: plan_file::find(&root, key.as_str(), &redact),
+        plan: plan_file::find(&root, key.as_str(), &project.redactor()?, &|name: &str| {
+            view.believes(&format!("plans/{name}"))
+        }),
         todos,
         agents: document.all(),
         queue: project.document::<Queue>()?.unwrap_or_default(),

@@ -16,9 +16,11 @@ use crate::core::text::plural;
 use crate::process::child::{self, Ended};
 use crate::process::lines::Lines;
 use crate::process::signals::Signals;
+use crate::state::Source as _;
 use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::scratch::Scratch;
+use crate::store::untrusted;
 use crate::store::view::View;
 use crate::turn::root::STATE_ROOT;
 use input::Input;
@@ -130,19 +132,26 @@ impl Player<'_> {
 
 /// The state into the scratch project: what hooks read and write, and nothing else of `.claude`.
 fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
-    let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(()) };
-    let to = to.make(".claude")?;
-    for name in tree::OURS.iter().filter(|name| **name != "state") {
-        claude.copy_item(name, &to)?;
-    }
-    if let Some(state) = claude.sub("state")? {
-        let to = to.make("state")?;
+    let Some(view) = View::open(root, home)? else { return Ok(()) };
+    let place = to.make(".claude")?;
+    for folder in tree::OURS {
+        let Some(from) = view.folder(folder) else { continue };
+        let to = place.make(folder)?;
         // What was put away is of no use to a hook.
         let stays = ["settings", "set-aside", "quarantine", "rejected", "recorded", "log"];
-        for name in state.names()?.iter().filter(|name| !stays.contains(&name.as_str())) {
-            state.copy_item(name, &to)?;
+        let stays =
+            |name: &str| folder == "state" && (stays.contains(&name) || untrusted::is_room(name));
+        for name in view.names(folder).iter().filter(|name| !stays(name)) {
+            from.copy_item(name, &to)?;
         }
     }
+    for file in tree::FILES.iter().filter(|file| view.believes(file)) {
+        if let Some(claude) = view.folder("") {
+            claude.copy_item(file, &place)?;
+        }
+    }
+    // The copy is as much this machine's as what it is a copy of.
+    home::take_up(to.path(), None)?;
     Ok(())
 }
 

@@ -5,14 +5,17 @@ use std::path::Path;
 
 use crate::console::diff;
 use crate::core::gate::Printed;
+use crate::state::Source as _;
 use crate::store::dir::Dir;
-use crate::store::home;
+use crate::store::untrusted;
+use crate::store::view::View;
 
 /// What hooks keep below `.claude`.
-pub const OURS: [&str; 5] =
-    ["state", "hookkeeper.json", "autonomous-loop.json", "branches", "iterative"];
+pub const OURS: [&str; 3] = ["state", "branches", "iterative"];
+pub const FILES: [&str; 2] = ["hookkeeper.json", "autonomous-loop.json"];
 /// Of interest to nobody here: they change with every run.
-const PASSED_OVER: [&str; 4] = ["state/log", "state/.lock", "state/.gitignore", "state/recorded"];
+const PASSED_OVER: [&str; 5] =
+    ["state/log", "state/.lock", "state/.gitignore", "state/.trusted", "state/recorded"];
 
 /// The texts below `.claude`, by path.
 pub struct Tree(BTreeMap<String, String>);
@@ -24,13 +27,16 @@ pub struct FileChange {
 }
 
 impl Tree {
-    /// What cannot be read is not there.
+    /// What cannot be read, or is not this machine's, is not there.
     pub fn read(root: &Path, home: Option<&Path>) -> Self {
         let mut files = BTreeMap::new();
-        if let Ok(Some(claude)) = home::existing_claude_dir(root, home) {
-            for name in OURS {
+        let view = View::open(root, home).ok().flatten();
+        if let Some((view, claude)) = view.as_ref().and_then(|view| Some((view, view.folder("")?)))
+        {
+            for name in OURS.into_iter().chain(FILES) {
                 collect(&claude, name, name.to_owned(), &mut files);
             }
+            files.retain(|path, _| view.believes(path));
         }
         Self(files)
     }
@@ -61,7 +67,8 @@ impl FileChange {
 }
 
 fn collect(dir: &Dir, name: &str, path: String, files: &mut BTreeMap<String, String>) {
-    if PASSED_OVER.contains(&path.as_str()) {
+    let is_room = || path.strip_prefix("state/").is_some_and(untrusted::is_room);
+    if PASSED_OVER.contains(&path.as_str()) || is_room() {
         return;
     }
     if dir.is_dir(name) {

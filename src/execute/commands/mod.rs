@@ -25,6 +25,7 @@ use crate::execute::document::Execution;
 use crate::execute::plan::TaskPlan;
 use crate::execute::reconcile::Correction;
 use crate::execute::tasks_folder::TasksFolder;
+use crate::git::refs;
 use crate::loops::commands::Who;
 
 #[derive(clap::Args)]
@@ -141,11 +142,16 @@ fn absolute(project: &Project, path: &Path) -> anyhow::Result<PathBuf> {
 
 /// The project that a plan is for: as it says, or the one that the command is run in.
 fn project_of_plan(project: &Project, plan: &TaskPlan) -> Result<PathBuf, Error> {
-    let path = match &plan.project_path {
-        Some(path) => absolute(project, Path::new(path)),
-        None => project.root(),
-    };
-    path.map_err(|error| format!("{error:#}").into())
+    let own = |error: anyhow::Error| Error::from(format!("{error:#}"));
+    let root = project.root().map_err(own)?;
+    let Some(named) = &plan.project_path else { return Ok(root) };
+    let path = absolute(project, Path::new(named)).map_err(own)?;
+    // A plan may come from anywhere: git is not run in a place of its choice.
+    let repository = refs::repository_of(&path);
+    if repository.is_some() && repository != refs::repository_of(&root) {
+        return Err("manifest.json names another repository than the one that this command is run in; --project-path DIR says that it is meant".to_owned().into());
+    }
+    Ok(path)
 }
 
 fn corrections_json(corrections: &[Correction]) -> Value {

@@ -6,7 +6,7 @@ use crate::core::id::BranchKey;
 use crate::core::text::{clip, clip_block};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
-use crate::loops::kind::new_limit;
+use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
 use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, promise, time_limit};
 use crate::state::plan::Plan;
 use crate::state::{Document, State};
@@ -50,6 +50,11 @@ impl Loop for DrivenBranch {
 
     fn bind(&mut self, session: &str) {
         self.the_loop.session_id = Some(session.to_owned());
+    }
+
+    fn clamp(&mut self) {
+        self.the_loop.max_iterations = self.the_loop.max_iterations.min(MOST_ITERATIONS);
+        self.the_loop.max_minutes = self.the_loop.max_minutes.map(|most| most.min(MOST_MINUTES));
     }
 
     fn is_running(&self) -> bool {

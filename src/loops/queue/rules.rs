@@ -4,7 +4,7 @@ use crate::core::gate::Words;
 use crate::core::text::{clip, in_parentheses};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
-use crate::loops::kind::new_limit;
+use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
 use crate::loops::queue::document::{LoopStateText, Past, Queue, Stall};
 use crate::loops::queue::render;
 use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, time_limit};
@@ -48,6 +48,11 @@ impl Loop for QueueLoop {
 
     fn bind(&mut self, session: &str) {
         self.0.session_id = Some(session.to_owned());
+    }
+
+    fn clamp(&mut self) {
+        self.0.max_iterations = self.0.max_iterations.map(|most| most.min(MOST_ITERATIONS));
+        self.0.max_minutes = self.0.max_minutes.map(|most| most.min(MOST_MINUTES));
     }
 
     fn is_running(&self) -> bool {

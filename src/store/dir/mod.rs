@@ -6,6 +6,7 @@ mod owner;
 mod place;
 mod remove;
 mod rename;
+pub mod seen;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -151,6 +152,12 @@ impl Dir {
         Ok(Some(bytes))
     }
 
+    /// A file, opened for reading; `None` if there is none, or something else in its place.
+    pub fn open_read(&self, name: &str) -> Option<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        self.open_file(name, flags).ok()
+    }
+
     /// The last bytes of a file; nothing if there is none.
     pub fn read_tail(&self, name: &str, most: usize) -> Result<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -243,11 +250,6 @@ impl Dir {
 
     pub fn exists(&self, name: &str) -> Result<bool> {
         Ok(self.kind(name)?.is_some())
-    }
-
-    /// Whether there is a folder or a file of this name, and no link.
-    pub fn has_own(&self, name: &str) -> bool {
-        matches!(self.kind(name), Ok(Some(kind)) if kind.is_dir() || kind.is_file())
     }
 
     /// What a name stands for; only `NotFound` means that it stands for nothing.

@@ -12,7 +12,7 @@ use crate::core::error::{Error, Result};
 use crate::core::id::sha256_hex;
 use crate::core::text::to_bytes;
 use crate::store::dir::Dir;
-use crate::store::home;
+use crate::store::home::{self, Entered};
 use crate::store::lock::{self, Lock};
 
 pub use paths::SettingsPaths;
@@ -37,7 +37,7 @@ impl SettingsFile {
     pub fn open(paths: &SettingsPaths, scope: Scope) -> Result<Self> {
         let path = paths.path(scope)?;
         let real = paths.resolve(&path)?;
-        let open = || match (scope, paths.client) {
+        let (claude, state, lock) = match (scope, paths.client) {
             (Scope::User, Some(client)) => {
                 let claude = match (client.parent(), client.file_name()) {
                     (Some(parent), Some(name)) if !client.exists() => {
@@ -46,13 +46,18 @@ impl SettingsFile {
                     _ => Dir::open(client)?,
                 };
                 let claude = claude.for_its_owner();
-                let own = claude.make("hookkeeper")?;
-                Ok((claude, own))
+                let open =
+                    || Ok((Dir::open(claude.path())?.for_its_owner(), claude.make("hookkeeper")?));
+                let (claude, own, Some(lock)) = lock::acquire_in(lock::PATIENCE, open)? else {
+                    return Err(Error::Busy);
+                };
+                home::hide(&own)?;
+                (claude, own, lock)
             }
-            _ => home::open(paths.root, paths.home),
-        };
-        let (claude, state, Some(lock)) = lock::acquire_in(lock::PATIENCE, open)? else {
-            return Err(Error::Busy);
+            _ => match home::enter(paths.root, paths.home, lock::PATIENCE)? {
+                Entered::Locked(home) => (home.claude, home.state, home.lock),
+                Entered::Busy(..) => return Err(Error::Busy),
+            },
         };
         let dir = match real.parent() {
             Some(parent) if real != path => Dir::open(parent)?,

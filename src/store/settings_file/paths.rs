@@ -7,6 +7,8 @@ use crate::client::settings::scope::Scope;
 use crate::client::wiring::WiredFile;
 use crate::core::error::{Error, Result};
 use crate::store::dir::Dir;
+use crate::store::home;
+use crate::store::origin::Origin;
 use crate::store::settings_file::{
     Original, check_writable, file_name, find_original, read_file, read_first_backup, read_record,
     temporary_name,
@@ -100,7 +102,12 @@ impl SettingsPaths<'_> {
     fn backups(&self, scope: Scope) -> Option<Dir> {
         let dir = match scope {
             Scope::User => self.client?.join("hookkeeper"),
-            Scope::Project | Scope::Local => self.root.join(".claude/state"),
+            Scope::Project | Scope::Local => {
+                let claude = home::existing_claude_dir(self.root, self.home).ok()??;
+                let state = claude.sub("state").ok()??;
+                Origin::peek(&state)?;
+                return state.sub("settings").ok()?;
+            }
         };
         Dir::open(&dir).ok()?.sub("settings").ok()?
     }

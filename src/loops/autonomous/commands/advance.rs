@@ -176,7 +176,7 @@ fn prove(
         "{shown} is not committed: git does not know it"
     );
     ensure!(
-        ask(&["diff", "--quiet", "HEAD"])?.is_some(),
+        ask(&["diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD"])?.is_some(),
         "{shown} is not committed as it is now: it has changes"
     );
     let sha = ask(&["log", "-1", "--format=%h"])?.filter(|sha| !sha.is_empty());

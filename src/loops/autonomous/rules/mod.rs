@@ -11,7 +11,7 @@ use crate::core::time::{self, Time};
 use crate::loops::autonomous::document::{Autonomous, VERSION};
 use crate::loops::autonomous::watched::Watched;
 use crate::loops::governor::Stop;
-use crate::loops::kind::new_limit;
+use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
 use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, promise, time_limit};
 use crate::state::State;
 use crate::state::plan::Plan;
@@ -132,6 +132,11 @@ impl Loop for AutonomousLoop {
 
     fn bind(&mut self, session: &str) {
         self.state.session_id = Some(session.to_owned());
+    }
+
+    fn clamp(&mut self) {
+        self.state.max_iterations = self.state.max_iterations.min(MOST_ITERATIONS);
+        self.state.max_minutes = self.state.max_minutes.map(|most| most.min(MOST_MINUTES));
     }
 
     fn is_running(&self) -> bool {

@@ -9,6 +9,7 @@ use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, Step};
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::rules::signal::{Signal, UnitSignal};
+use crate::loops::kind::MOST_ITERATIONS;
 
 /// Verifications that may find gaps before a person has to look.
 pub const VERIFICATIONS: u64 = 3;
@@ -155,7 +156,7 @@ fn all_done(documents: &TaskDocuments) -> String {
 
 fn start(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
     let unit = find_unit(documents, id)?;
-    let (used, most) = (unit.iterations_used, unit.max_iterations);
+    let (used, most) = (unit.iterations_used, unit.max_iterations.min(MOST_ITERATIONS));
     if used >= most {
         let mut entry = Entry::of_unit(id, used);
         entry.did = Some("No iteration was left to begin again.".into());
@@ -186,7 +187,7 @@ pub fn skip(documents: &mut TaskDocuments, id: &str, why: Option<String>) -> Res
 /// Takes up a unit that has stopped.
 pub fn unblock(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
     let unit = find_unit(documents, id)?;
-    let (used, most) = (unit.iterations_used, unit.max_iterations);
+    let (used, most) = (unit.iterations_used, unit.max_iterations.min(MOST_ITERATIONS));
     let why = unit.reason.as_deref().unwrap_or_default();
     match unit.status() {
         _ if unit.is_waiting() => {

@@ -1,0 +1,123 @@
+//! What a checkout tracks, read from git's index without starting git.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::refs;
+use crate::process::files;
+
+/// An index of half a million files has about this size.
+const LARGEST: u64 = 64 << 20;
+const GITLINK: u32 = 0o160_000;
+
+/// A file that git tracks, as git last wrote or added it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tracked {
+    /// From the directory that was asked for. A repository in a repository stands for all that is in it.
+    pub path: String,
+    /// Of its content; empty if that is not to be had.
+    pub id: String,
+    /// Seconds and nanoseconds of its modification time, and its size.
+    pub modified: (u32, u32),
+    pub size: u32,
+}
+
+/// What git tracks below a directory, which must be named without links.
+pub fn tracked_below(dir: &Path) -> Vec<Tracked> {
+    let Some((top, git)) = dir.ancestors().find_map(|top| Some((top, refs::git_dir(top)?))) else {
+        return Vec::new();
+    };
+    let prefix = match dir.strip_prefix(top).ok().and_then(Path::to_str) {
+        Some("") => String::new(),
+        Some(below) => format!("{below}/"),
+        None => return Vec::new(),
+    };
+    let id_length = if is_sha256(&git) { 32 } else { 20 };
+    let Some(bytes) = files::head(&git.join("index"), LARGEST) else { return Vec::new() };
+    let mut found = Vec::new();
+    let end = read_entries(&bytes, id_length, &prefix, &mut found).unwrap_or_default();
+    if let Some(shared) = shared_index(&bytes, end, id_length, &git) {
+        let first = found.len();
+        let bytes = files::head(&shared, LARGEST).unwrap_or_default();
+        let _ = read_entries(&bytes, id_length, &prefix, &mut found);
+        // The index may have other contents for these, under no name.
+        found.iter_mut().skip(first).for_each(|entry| entry.id.clear());
+    }
+    found
+}
+
+fn is_sha256(git: &Path) -> bool {
+    let config = files::small(&refs::common_dir(git).join("config")).unwrap_or_default();
+    config.to_lowercase().replace([' ', '\t'], "").contains("objectformat=sha256")
+}
+
+/// Gives where the entries end; `None` if that is no index, or one that is cut off.
+fn read_entries(bytes: &[u8], id: usize, prefix: &str, found: &mut Vec<Tracked>) -> Option<usize> {
+    if bytes.get(..4)? != b"DIRC" {
+        return None;
+    }
+    let (version, count) = (number(bytes, 4)?, number(bytes, 8)?);
+    let mut at = 12;
+    let mut path: Vec<u8> = Vec::new();
+    for _ in 0..count {
+        let flags = at + 40 + id;
+        let is_extended = version >= 3 && bytes.get(flags)? & 0x40 != 0;
+        let mut name = flags + if is_extended { 4 } else { 2 };
+        let kept = match version {
+            // Names are written as what is different from the one before.
+            4 => path.len().checked_sub(varint(bytes, &mut name)?)?,
+            _ => 0,
+        };
+        let rest = bytes.get(name..)?;
+        let length = memchr::memchr(0, rest)?;
+        path.truncate(kept);
+        path.extend_from_slice(rest.get(..length)?);
+        if let Some(below) = path.strip_prefix(prefix.as_bytes()) {
+            found.push(Tracked {
+                path: String::from_utf8_lossy(below).into_owned(),
+                id: hex(bytes.get(at + 40..flags)?),
+                modified: (number(bytes, at + 8)?, number(bytes, at + 12)?),
+                size: match number(bytes, at + 24)? {
+                    GITLINK => 0,
+                    _ => number(bytes, at + 36)?,
+                },
+            });
+        }
+        let end = name + length;
+        at = if version == 4 { end + 1 } else { at + (end - at + 8) / 8 * 8 };
+    }
+    Some(at)
+}
+
+/// The index that this one says only the differences to.
+fn shared_index(bytes: &[u8], mut at: usize, id: usize, git: &Path) -> Option<PathBuf> {
+    while at > 0 && at + 8 + id <= bytes.len() {
+        let size = usize::try_from(number(bytes, at + 4)?).ok()?;
+        if bytes.get(at..at + 4)? == b"link" {
+            return Some(git.join(format!("sharedindex.{}", hex(bytes.get(at + 8..at + 8 + id)?))));
+        }
+        at += 8 + size;
+    }
+    None
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Git's own: each further byte counts one more.
+fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
+    let mut value = 0_usize;
+    loop {
+        let byte = usize::from(*bytes.get(*at)?);
+        *at += 1;
+        value = value.checked_mul(128)?.checked_add(byte & 127)?;
+        if byte & 128 == 0 {
+            return Some(value);
+        }
+        value = value.checked_add(1)?;
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
