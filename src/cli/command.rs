@@ -22,9 +22,9 @@ use crate::view::statusline;
 pub enum Command {
     /// Wire the hooks into Claude Code's settings
     #[command(
-        after_help = "Examples:\n  hookkeeper install                   # .claude/settings.json, shared with the team\n  \
-        hookkeeper install --scope local     # .claude/settings.local.json, yours alone\n  \
+        after_help = "Examples:\n  hookkeeper install                   # .claude/settings.local.json, yours alone\n  \
         hookkeeper install --scope user      # ~/.claude/settings.json, all your projects\n  \
+        hookkeeper install --scope project   # .claude/settings.json, shared with the team\n  \
         hookkeeper install --dry-run         # only show what would change"
     )]
     Install(install::Arguments),

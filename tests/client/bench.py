@@ -44,7 +44,7 @@ class Bench:
     def hook_command(self, event):
         """How the client spells our hook's command in its accounts."""
         hook = self.hooks[event][0]["hooks"][0]
-        return " ".join([hook["command"], *hook["args"]])
+        return " ".join([hook["command"], *hook.get("args", [])])
 
     def copy_books(self, name):
         """A tool call that copies the books as they are at that moment; see `copied`."""

@@ -28,8 +28,8 @@ class NoClient(Exception):
 
 
 def find_client():
-    """The client's program, installed from the npm registry if it is not there yet."""
-    root = Path(os.environ.get("CLAUDE_CLIENT_DIR") or Path.home() / ".cache/claude-client")
+    """The client's program, installed from the npm registry if it is not there yet. Each version has its directory."""
+    root = Path(os.environ.get("CLAUDE_CLIENT_DIR") or Path.home() / ".cache/claude-client") / VERSION
     exe = root / "node_modules/.bin/claude"
     if not exe.exists():
         _install(root)

@@ -5,9 +5,10 @@ use anyhow::{Context as _, bail};
 
 use crate::client::commands::install::{open_settings, preview};
 use crate::client::commands::purge::{purge_client, purge_project};
-use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
+use crate::client::commands::settings::{SettingsTarget, decode, is_wired, read_scope, with_paths};
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
+use crate::console::checkout;
 use crate::console::project::Project;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
@@ -25,7 +26,7 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let scope = options.target.scope()?;
+    let scope = options.target.scope(project)?;
     let dry = options.target.dry_run;
     let mut lines = Vec::new();
     let mut diff = Printed::default();
@@ -69,6 +70,16 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 project.shown(path)
             ));
         }
+    }
+    if !dry {
+        lines.extend(match checkout::unhide(&project.root()?) {
+            Ok(lines) => {
+                lines.iter().map(|line| format!(".git/info/exclude: without {line}")).collect()
+            }
+            Err(why) => {
+                vec![format!("Warning: git's list of hidden files stays as it is: {why:#}")]
+            }
+        });
     }
     diff.push(lines.join("\n"));
     Ok(Outcome::printed(diff))
@@ -136,8 +147,8 @@ fn preview_unwire(project: &Project, scope: Scope) -> anyhow::Result<Printed> {
 fn other_wired_scopes(project: &Project, scope: Scope) -> Vec<(Scope, std::path::PathBuf)> {
     let others = Scope::ALL.into_iter().filter(|other| *other != scope);
     let wired = others.filter_map(|other| {
-        let (path, bytes) = read_scope(project, other).ok()?;
-        edit::is_wired(&String::from_utf8_lossy(&bytes?)).then_some((other, path))
+        let (path, _) = read_scope(project, other).ok()?;
+        is_wired(project, other).then_some((other, path))
     });
     wired.collect()
 }
