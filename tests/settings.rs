@@ -52,6 +52,9 @@ fn parse(bytes: &[u8]) -> Value {
 /// The settings without entries of ours and without what is empty in `hooks`: written apart from
 /// the program's own code.
 fn others(mut settings: Value) -> Value {
+    if settings["statusLine"]["command"] == "hookkeeper statusline" {
+        settings.as_object_mut().unwrap().shift_remove("statusLine");
+    }
     let Some(hooks) = settings.get_mut("hooks") else { return settings };
     if let Some(events) = hooks.as_object_mut() {
         for groups in events.values_mut() {
@@ -428,17 +431,18 @@ fn the_dry_run_shows_and_changes_nothing() {
 #[test]
 fn an_upgrade_can_be_taken_back_too() {
     let before = b"{\"hooks\": { }}";
-    let (scratch, file) = with_settings(before);
-    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
-    // What an older version would have left.
-    let older = fs::read_to_string(&file).unwrap();
-    let record = scratch.state().join("settings/wiring.json");
-    let text = fs::read_to_string(&record).unwrap();
-    let old = older.replace("\"timeout\": 10", "\"timeout\": 9000");
-    fs::write(&file, &old).unwrap();
-    let digest = |text: &str| hookkeeper::inside::core::id::sha256_hex(text.as_bytes());
-    fs::write(&record, text.replace(&digest(&older), &digest(&old))).unwrap();
-    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
+    let (mut scratch, _) = with_settings(b"{}");
+    let file = scratch.root().join(".claude/settings.local.json");
+    fs::write(&file, before).unwrap();
+    for place in ["old", "new"] {
+        let bin = scratch.home().join(place);
+        fs::create_dir(&bin).unwrap();
+        symlink(env!("CARGO_BIN_EXE_hookkeeper"), bin.join("hookkeeper")).unwrap();
+        scratch.env.insert("PATH".into(), bin.display().to_string());
+        succeeds(&scratch.run(&["install", "--scope", "local"], b""));
+        let wired = fs::read_to_string(&file).unwrap();
+        assert_eq!(wired.matches(&format!("/{place}/hookkeeper")).count(), event_count());
+    }
     succeeds(&scratch.run(&["uninstall"], b""));
     assert_eq!(fs::read(&file).unwrap(), before);
 }

@@ -53,9 +53,10 @@ pub fn clean(git_dir: &Path, is_needed: impl Fn(&str) -> bool) -> Result<Vec<Str
     }
     if !removed.is_empty() {
         info.remove(NEW)?;
-        info.create(NEW, &kept, true)?;
-        info.copy_mode_to(FILE, &info, NEW)?;
-        info.rename(NEW, &info, FILE)?;
+        info.write_and(NEW, &[&kept], true, || {
+            info.copy_mode_to(FILE, &info, NEW)?;
+            info.rename(NEW, &info, FILE)
+        })?;
     }
     Ok(removed)
 }

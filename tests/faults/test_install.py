@@ -341,7 +341,7 @@ def client_writes_in_the_middle(suite, checks):
 
 
 def is_wired(file):
-    return b'"hookkeeper"' in file.read_bytes()
+    return b"exec hookkeeper hook;" in file.read_bytes()
 
 
 def settled(checks, what, file, client):

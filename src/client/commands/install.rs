@@ -35,11 +35,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return preview(project, scope, |text, launch| Ok(Some(edit::wire(text, launch)?)));
     }
     let program = find_program(project.process, scope)?;
+    let root = project.root()?;
     let client_note = check_client(project, options.any_client)?;
     let mut lines = vec![wire(project, scope)?];
     if scope == Scope::Local {
         // The client does the same when it makes this file.
-        let hidden = checkout::hide(&project.root()?, LOCAL_SETTINGS);
+        let hidden = checkout::hide(&root, LOCAL_SETTINGS);
         lines
             .extend(hidden.err().map(|why| format!("Warning: git sees {LOCAL_SETTINGS}: {why:#}")));
     }

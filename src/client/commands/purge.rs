@@ -1,4 +1,5 @@
-//! Deletes what is ours in a project, and in the client's own directory.
+//! Deletes what is ours in a project, and in the client's own directory: files by their names, then
+//! the folders that are empty. What is not ours stays, and is said.
 
 use std::path::Path;
 
@@ -7,27 +8,74 @@ use crate::loops::autonomous::document::Autonomous;
 use crate::loops::iterative::folder::TASKS;
 use crate::state::Document;
 use crate::store::dir::Dir;
-use crate::store::home::{SETTINGS, existing_claude_dir, lock_file};
+use crate::store::home::{LOCK, SETTINGS, existing_claude_dir, lock_file};
 use crate::store::lock::{self, Taken};
+use crate::store::settings_file::installs;
+use crate::validate::place::{is_our_folder, is_ours};
 
-/// Deletes the state and our settings of a project; `.claude` too if nothing else is in it.
-pub fn purge_project(root: &Path, home: Option<&Path>) -> Result<()> {
-    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(()) };
-    if let Some(state) = claude.sub("state")? {
-        let lock = lock::acquire(lock_file(&state)?);
-        if !matches!(lock, Ok(Taken::Yes(_))) {
-            return Err(Error::Busy);
-        }
-        claude.remove_tree("state")?;
-    }
-    claude.remove_tree("branches")?;
-    purge_loop(&claude)?;
-    purge_tasks(&claude)?;
-    claude.remove(SETTINGS)?;
+/// Whether it is done, or only said what would be.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Mode {
+    Do,
+    Preview,
+}
+
+/// Deletes the state and our settings of a project; `.claude` too if nothing else is in it. Gives
+/// the paths below `.claude` of what is not ours and stays.
+pub fn purge_project(root: &Path, home: Option<&Path>, mode: Mode) -> Result<Vec<String>> {
+    let mut kept = Vec::new();
+    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(kept) };
     if root.join(".claude").is_symlink() {
-        return Ok(());
+        let path = root.join(".claude");
+        return Err(Error::Planted { path, is: "a link; nothing is deleted through it" });
     }
-    Dir::open(root)?.remove_empty(".claude")
+    let _lock = match claude.sub("state")? {
+        Some(state) if mode == Mode::Do => match lock::acquire(lock_file(&state)?) {
+            Ok(Taken::Yes(lock)) => Some(lock),
+            _ => return Err(Error::Busy),
+        },
+        _ => None,
+    };
+    for name in ["branches", "state"] {
+        purge_folder(&claude, name, name, mode, &mut kept)?;
+    }
+    if mode == Mode::Do {
+        purge_loop(&claude)?;
+        purge_tasks(&claude)?;
+        claude.remove(SETTINGS)?;
+        Dir::open(root)?.remove_empty(".claude")?;
+    }
+    Ok(kept)
+}
+
+/// Deletes what is ours in a folder, and the folder if nothing else is in it. `path` is what it is
+/// called below `.claude`.
+fn purge_folder(
+    holder: &Dir,
+    name: &str,
+    path: &str,
+    mode: Mode,
+    kept: &mut Vec<String>,
+) -> Result<()> {
+    let Some(dir) = holder.sub(name)? else { return Ok(()) };
+    let mut names = dir.names()?;
+    // The lock goes last: who waits for it finds nothing that is half gone.
+    names.sort_by_key(|name| name == LOCK);
+    for name in names {
+        let below = format!("{path}/{name}");
+        match dir.is_dir(&name) {
+            true if is_our_folder(&below) => purge_folder(&dir, &name, &below, mode, kept)?,
+            false if is_ours(&below) => match mode {
+                Mode::Do => dir.remove(&name)?,
+                Mode::Preview => {}
+            },
+            _ => kept.push(below),
+        }
+    }
+    match mode {
+        Mode::Do => holder.remove_empty(name),
+        Mode::Preview => Ok(()),
+    }
 }
 
 /// Another tool may have a file by that name.
@@ -52,7 +100,20 @@ fn purge_tasks(claude: &Dir) -> Result<()> {
     if kept.is_empty() { claude.remove_tree(TASKS) } else { Ok(()) }
 }
 
-/// Deletes what we keep in the client's own directory.
-pub fn purge_client(client: &Path) -> Result<()> {
-    if client.is_dir() { Dir::open(client)?.remove_tree("hookkeeper") } else { Ok(()) }
+/// Deletes what we keep in the client's own directory, which is laid out as the state is. Gives what
+/// stays there.
+pub fn purge_client(client: &Path, mode: Mode) -> Result<Vec<String>> {
+    let mut kept = Vec::new();
+    if !client.is_dir() {
+        return Ok(kept);
+    }
+    let client = Dir::open(client)?;
+    if let (Some(own), Mode::Do) = (client.sub(installs::FOLDER)?, mode) {
+        own.remove(installs::FILE)?;
+    }
+    purge_folder(&client, installs::FOLDER, "state", mode, &mut kept)?;
+    let below = |path: &String| path.strip_prefix("state/").unwrap_or(path).to_owned();
+    let mut kept: Vec<String> = kept.iter().map(below).collect();
+    kept.retain(|name| name != installs::FILE);
+    Ok(kept)
 }

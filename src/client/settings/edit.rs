@@ -2,7 +2,7 @@
 //! reads the text again, so that no step has to know what another one moved.
 
 use crate::client::settings::handler::{
-    Launch, PROGRAM, is_compound, is_current, is_ours, wired_group,
+    self, Launch, PROGRAM, is_compound, is_current, is_ours, wired_group,
 };
 use crate::client::settings::layout::Layout;
 use crate::client::settings::matcher::is_equivalent;
@@ -40,7 +40,16 @@ pub fn unwire(text: &str, first: Option<&str>) -> Result<String, Malformed> {
     // Entries of ours that were there before are not what somebody else wants to keep.
     let first = first.and_then(|first| unwire(first, None).ok());
     let first = first.and_then(|first| tree::parse(&first).ok());
-    remove_entries(text.to_owned(), &|_, _, _, _| true, first.as_ref())
+    let mut text = remove_entries(text.to_owned(), &|_, _, _, _| true, first.as_ref())?;
+    loop {
+        let root = tree::parse(&text)?;
+        let Some(at) = root.members().iter().position(is_our_status_line) else { return Ok(text) };
+        text = Removable { holder: &root, at }.remove_from(&text);
+    }
+}
+
+fn is_our_status_line(member: &Member) -> bool {
+    member.key == "statusLine" && handler::is_our_status_line(&member.value)
 }
 
 /// The events with an entry that calls us in the middle of something longer.
@@ -67,6 +76,12 @@ pub fn is_our_plugin(key: &str) -> bool {
 pub fn is_wired(text: &str) -> bool {
     let any_ours = |root: Node| events(&root).any(|event| handlers(&event.value).any(is_ours));
     tree::parse(text).is_ok_and(any_ours)
+}
+
+/// Whether there is anything of ours in it: an entry, or the status line.
+pub fn has_ours(text: &str) -> bool {
+    let status_line = |root: Node| root.members().iter().any(is_our_status_line);
+    is_wired(text) || tree::parse(text).is_ok_and(status_line)
 }
 
 /// The text with a value for a key of the outermost object.
@@ -273,6 +288,23 @@ mod tests {
         assert_eq!(guarded.matches("systemMessage").count(), 1);
         assert_eq!(wire(&guarded, &exec()).unwrap(), bare);
         assert_eq!(unwire(&guarded, None).unwrap(), "{}");
+    }
+
+    #[test]
+    fn our_status_line_goes_and_another_one_stays() {
+        let line = |command: &str| {
+            format!(
+                "{{\"model\": \"opus\", \"statusLine\": {{\"type\": \"command\", \"command\": \"{command}\"}}}}"
+            )
+        };
+        for ours in ["hookkeeper statusline", "/a/hookkeeper statusline --plain"] {
+            assert!(has_ours(&line(ours)));
+            assert_eq!(unwire(&line(ours), None).unwrap(), "{\"model\": \"opus\"}");
+        }
+        for other in ["starship", "hookkeeper statusline | lolcat", "echo hookkeeper statusline"] {
+            assert!(!has_ours(&line(other)));
+            assert_eq!(unwire(&line(other), None).unwrap(), line(other));
+        }
     }
 
     #[test]

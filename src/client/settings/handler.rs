@@ -89,7 +89,16 @@ pub fn is_compound(handler: &Node) -> bool {
 }
 
 fn calls_us(step: &[String]) -> bool {
-    command_line::program(step) == PROGRAM && step.get(1).is_some_and(|word| word == "hook")
+    runs_us(step, "hook")
+}
+
+fn runs_us(step: &[String], word: &str) -> bool {
+    command_line::program(step) == PROGRAM && step.get(1).is_some_and(|given| given == word)
+}
+
+/// Whether the client's status line is ours, and nothing else.
+pub fn is_our_status_line(value: &Node) -> bool {
+    matches!(steps(value).as_deref(), Some([step]) if runs_us(step, "statusline"))
 }
 
 /// Whether a handler of ours can stay as it is. What a user added or tuned is theirs.

@@ -24,6 +24,13 @@ impl Scope {
         }
     }
 
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Project | Self::User => "settings.json",
+            Self::Local => "settings.local.json",
+        }
+    }
+
     /// `config` is the client's own directory; without one there is no user scope.
     pub fn path(self, root: &Path, config: Option<&Path>) -> Option<PathBuf> {
         match self {

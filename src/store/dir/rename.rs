@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::core::error::{Error, Result};
-use crate::store::dir::Dir;
+use crate::store::dir::{Dir, plain};
 
 impl Dir {
     /// Writes a new file under a temporary name and has it put in its place, so that the place has
@@ -24,7 +24,7 @@ impl Dir {
     }
 
     pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
-        retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name))
+        retry_on_intr(|| rustix::fs::renameat(&self.fd, plain(from)?, &to.fd, plain(name)?))
             .map_err(|error| Error::io("replace", &to.path_of(name), error))
     }
 
@@ -33,7 +33,9 @@ impl Dir {
         #[cfg(target_os = "linux")]
         {
             let flags = rustix::fs::RenameFlags::NOREPLACE;
-            match retry_on_intr(|| rustix::fs::renameat_with(&self.fd, from, &to.fd, name, flags)) {
+            match retry_on_intr(|| {
+                rustix::fs::renameat_with(&self.fd, plain(from)?, &to.fd, plain(name)?, flags)
+            }) {
                 Ok(()) => return Ok(()),
                 // A file system that cannot: then we look first.
                 Err(Errno::INVAL | Errno::NOSYS) => {}
@@ -51,8 +53,9 @@ impl Dir {
         #[cfg(target_os = "linux")]
         {
             let flags = rustix::fs::RenameFlags::EXCHANGE;
-            let exchanged =
-                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, one, &self.fd, other, flags));
+            let exchanged = retry_on_intr(|| {
+                rustix::fs::renameat_with(&self.fd, plain(one)?, &self.fd, plain(other)?, flags)
+            });
             match exchanged {
                 Ok(()) => Ok(true),
                 Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
@@ -72,8 +75,9 @@ impl Dir {
         #[cfg(target_os = "linux")]
         {
             let exchange = rustix::fs::RenameFlags::EXCHANGE;
-            let exchanged =
-                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange));
+            let exchanged = retry_on_intr(|| {
+                rustix::fs::renameat_with(&self.fd, plain(new)?, &to.fd, plain(name)?, exchange)
+            });
             if exchanged.is_ok() {
                 // A kill before this leaves the old file to the next event's sweep.
                 return self.remove(new).map_err(|error| {
