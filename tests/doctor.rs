@@ -85,6 +85,17 @@ fn wired(scratch: &Scratch, change: impl FnOnce(&mut Value)) {
     write(scratch, ".claude/settings.json", serde_json::to_string_pretty(&settings).unwrap());
 }
 
+/// The example, as it is in a file of one's own.
+fn exec_form(program: &str) -> String {
+    let mut settings: Value = serde_json::from_str(EXAMPLE).unwrap();
+    for groups in settings["hooks"].as_object_mut().unwrap().values_mut() {
+        let handler = groups[0]["hooks"][0].as_object_mut().unwrap();
+        handler.insert("command".into(), program.into());
+        handler.insert("args".into(), json!(["hook"]));
+    }
+    serde_json::to_string_pretty(&settings).unwrap()
+}
+
 struct Report {
     code: Option<i32>,
     json: Value,
@@ -167,7 +178,7 @@ const TRIPS: [Trip; 21] = [
     ),
     ("HK004", "error", "handled twice: SessionStart, SessionEnd,", |scratch| {
         let path = scratch.home().join("bin/hookkeeper").display().to_string();
-        let twice = EXAMPLE.replace("\"hookkeeper\"", &format!("\"{path}\""));
+        let twice = exec_form(&path);
         write(scratch, ".claude/settings.local.json", twice);
     }),
     ("HK005", "error", ".claude/settings.local.json:3:1: a comma", |scratch| {
@@ -304,11 +315,12 @@ fn wiring_in_forms_that_do_not_work() {
         ("error", "Stop is `async`", |hooks| {
             hooks["Stop"][0]["hooks"][0]["async"] = json!(true);
         }),
-        ("warning", "Stop is in shell form", |hooks| {
+        ("warning", "Stop starts `hookkeeper` unguarded", |hooks| {
             hooks["Stop"][0]["hooks"][0] = json!({"type": "command", "command": "hookkeeper hook"});
         }),
         ("error", "Stop is told to be `SessionEnd`", |hooks| {
-            hooks["Stop"][0]["hooks"][0]["args"] = json!(["hook", "SessionEnd"]);
+            hooks["Stop"][0]["hooks"][0] =
+                json!({"type": "command", "command": "hookkeeper", "args": ["hook", "SessionEnd"]});
         }),
         ("note", "TeammateIdle is no event of HookKeeper", |hooks| {
             hooks["TeammateIdle"] = hooks["Stop"].clone();
@@ -326,15 +338,20 @@ fn wiring_in_forms_that_do_not_work() {
         wired(&scratch, change);
         doctor(&scratch, &[]).only("HK002", level, message);
     }
-    let fine: [Change; 2] = [
-        |hooks| hooks["PreToolUse"][0]["matcher"] = json!("Task|Agent"),
-        |hooks| hooks["Stop"][0]["hooks"][0]["args"] = json!(["hook", "stop"]),
-    ];
-    for change in fine {
-        wired(&scratch, change);
-        assert_eq!(doctor(&scratch, &[]).problems(), []);
-    }
+    wired(&scratch, |hooks| hooks["PreToolUse"][0]["matcher"] = json!("Task|Agent"));
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    // In a file of one's own there is no need for a guard.
     fs::remove_file(scratch.root().join(".claude/settings.json")).unwrap();
+    local(&scratch, &serde_json::from_str(&exec_form("hookkeeper")).unwrap());
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    let mut own: Value = serde_json::from_str(&exec_form("hookkeeper")).unwrap();
+    own["hooks"]["Stop"][0]["hooks"][0]["args"] = json!(["hook", "stop"]);
+    local(&scratch, &own);
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    own["hooks"]["Stop"][0]["hooks"][0] = json!({"type": "command", "command": "hookkeeper hook"});
+    local(&scratch, &own);
+    doctor(&scratch, &[]).only("HK002", "warning", "Stop is in shell form");
+    fs::remove_file(scratch.root().join(".claude/settings.local.json")).unwrap();
     doctor(&scratch, &[]).only("HK002", "error", "no settings file calls HookKeeper");
 }
 
@@ -361,7 +378,7 @@ fn events_may_be_wired_in_several_files() {
 fn wiring_that_was_dropped_everywhere_is_said_once() {
     let scratch = healthy();
     write(&scratch, ".claude/settings.json", "{}");
-    assert_eq!(scratch.run(&["install"], b"").code, Some(0));
+    assert_eq!(scratch.run(&["install", "--scope", "project"], b"").code, Some(0));
     assert_eq!(doctor(&scratch, &[]).problems(), []);
     write(&scratch, ".claude/settings.json", "{}");
     let report = doctor(&scratch, &[]);
@@ -407,7 +424,7 @@ fn programs_that_are_not_ours_or_are_old() {
     fs::create_dir(scratch.root().join("tools")).unwrap();
     fs::write(&inside, "#!/bin/sh\ntouch \"$HOME/started\"\n").unwrap();
     fs::set_permissions(&inside, fs::Permissions::from_mode(0o755)).unwrap();
-    let there = EXAMPLE.replace("\"hookkeeper\"", "\"${CLAUDE_PROJECT_DIR}/tools/hookkeeper\"");
+    let there = exec_form("${CLAUDE_PROJECT_DIR}/tools/hookkeeper");
     write(&scratch, ".claude/settings.json", there);
     doctor(&scratch, &[]).only("HK001", "note", "tools/hookkeeper is part of the project");
     assert!(!scratch.home().join("started").exists());
@@ -420,7 +437,11 @@ fn time_outs_of_ours() {
         wired(&scratch, |hooks| hooks[event][0]["hooks"][0]["timeout"] = value);
         doctor(&scratch, &[])
     };
-    timeout("Stop", json!(10000)).only("HK006", "error", "Stop `hookkeeper`: time-out of 10000 s");
+    timeout("Stop", json!(10000)).only(
+        "HK006",
+        "error",
+        "hook; head -n 1 >/dev/null`: time-out of 10000 s",
+    );
     timeout("SessionEnd", json!(1)).only("HK006", "warning", "not between 2 and 60");
     timeout("SessionEnd", json!(90)).only("HK006", "warning", "not between 2 and 60");
     timeout("SessionEnd", Value::Null).only("HK006", "warning", "no time-out");
@@ -542,7 +563,19 @@ fn a_payload_that_was_refused_is_found_in_both_places() {
 fn older_and_unknown_clients() {
     let scratch = healthy();
     claude(&scratch, "2.1.144 (Claude Code)");
-    doctor(&scratch, &[]).only("HK021", "warning", "older than what HookKeeper supports");
+    doctor(&scratch, &[]).only("HK021", "warning", "loops do not wait for agents");
+    for (version, harm) in
+        [("2.1.138", "exec form"), ("2.1.100", "ignores the whole settings file")]
+    {
+        claude(&scratch, version);
+        doctor(&scratch, &[]).only("HK021", "error", harm);
+        // What an old client cannot use is not put back either.
+        let wired = fs::read(scratch.root().join(".claude/settings.json")).unwrap();
+        write(&scratch, ".claude/settings.json", "{}");
+        doctor(&scratch, &["--fix"]);
+        assert_eq!(fs::read(scratch.root().join(".claude/settings.json")).unwrap(), b"{}");
+        write(&scratch, ".claude/settings.json", wired);
+    }
     claude(&scratch, "some other program");
     doctor(&scratch, &[]).only("HK021", "note", "this is no version");
     fs::remove_file(scratch.home().join("bin/claude")).unwrap();
@@ -578,7 +611,7 @@ fn wiring_is_mended_where_it_was() {
     let theirs = json!({"type": "command", "command": "true", "timeout": 9000});
     let before = other(&theirs).to_string();
     write(&scratch, ".claude/settings.json", &before);
-    assert_eq!(scratch.run(&["install"], b"").code, Some(0));
+    assert_eq!(scratch.run(&["install", "--scope", "project"], b"").code, Some(0));
     let wired = fs::read(scratch.root().join(".claude/settings.json")).unwrap();
     // Somebody wrote the file anew without us.
     write(&scratch, ".claude/settings.json", &before);

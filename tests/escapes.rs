@@ -428,8 +428,10 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("agents", "ID") => "a1",
         ("errors", "ID") => "error-",
         ("queue", "ID") => "work-001",
-        ("execute", "ID") => "L1-001",
-        ("execute", "TASKS_PATH") => return Some(world.plan.tasks.display().to_string()),
+        ("execute" | "run-verify", "ID") => "L1-001",
+        ("execute" | "run-verify", "TASKS_PATH") => {
+            return Some(world.plan.tasks.display().to_string());
+        }
         ("iterative", "SLUG") => "auth",
         ("iterative", "UNIT") => "T1",
         ("iterative", "SIGNAL") => "T1_DONE",
@@ -437,9 +439,10 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("iterative", "MODE") => "development",
         ("iterative", "UNITS") => "T3: More | it works",
         ("loop" | "iterative", "NAME") => "execute",
-        ("gate", "NAME") => "test",
+        ("gate" | "run-gate", "NAME") => "test",
         ("gate", "STATUS") => "fail",
         ("gate", "CMD") => return None,
+        ("run-gate", "CMD") => "true",
         ("backup", "BACKUP") => "latest",
         ("backup", "OTHER") => "now",
         ("branch", "TYPE") => "pause",

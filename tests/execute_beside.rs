@@ -248,7 +248,7 @@ fn an_agent_in_its_worktree_means_the_original() {
     plan.git(&["add", "-f", "docs/tasks/execute-state.json"]);
     plan.git(&["commit", "-q", "-m", "State"]);
     let text = support::good(plan.run_in(&plan.root(), "start", "docs/tasks", &["L1-001"]));
-    let command = format!("`hookkeeper execute verify {} L1-001`", plan.tasks.display());
+    let command = format!("`hookkeeper run-verify {} L1-001`", plan.tasks.display());
     assert!(text.contains(&command), "{text}");
     let next = plan.run_in(&plan.root(), "next", "docs/tasks", &["--json"]);
     assert!(next.stdout.contains(&command), "{}", next.stdout);

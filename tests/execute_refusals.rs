@@ -240,3 +240,16 @@ fn the_known_shapes_of_a_plan() {
         plan.assert_sound();
     }
 }
+
+/// What runs commands has a word of its own: who allowed `execute` did not allow that.
+#[test]
+fn the_old_word_runs_nothing() {
+    let plan = Plan::new(&[("a", "1-core", &[], "touch made")]);
+    plan.good("init", &[]);
+    plan.good("start", &["a"]);
+    let tasks = plan.tasks.display().to_string();
+    let run = plan.scratch.run(&["execute", "verify", &tasks, "a"], b"");
+    let says = format!("`execute` runs no commands of a plan: `hookkeeper run-verify {tasks} a`");
+    support::refused(&run, &says);
+    assert_eq!(plan.state()["tasks"]["a"]["status"], "in_progress");
+}

@@ -22,6 +22,7 @@ use hookkeeper::inside::branch::agents_document::BranchAgents;
 use hookkeeper::inside::branch::document::BranchState;
 use hookkeeper::inside::client::hook_runs;
 use hookkeeper::inside::client::settings::edit;
+use hookkeeper::inside::client::settings::handler::Launch;
 use hookkeeper::inside::client::todos;
 use hookkeeper::inside::client::transcript;
 use hookkeeper::inside::core::command_line as command;
@@ -278,10 +279,12 @@ fn settings_of_the_client() {
     play("settings", corpus("tests/settings", &[".json"]), |bytes| {
         let text = text(bytes);
         let _ = (edit::events_with_compound_commands(&text), edit::enabled_plugins(&text));
-        let Ok(wired) = edit::wire(&text, "hookkeeper") else { return };
-        edit::check_shape(&wired).unwrap();
-        assert_eq!(edit::wire(&wired, "hookkeeper").unwrap(), wired);
-        edit::check_shape(&edit::unwire(&wired, None).unwrap()).unwrap();
+        for launch in [Launch::Guarded, Launch::Exec("hookkeeper".into())] {
+            let Ok(wired) = edit::wire(&text, &launch) else { return };
+            edit::check_shape(&wired).unwrap();
+            assert_eq!(edit::wire(&wired, &launch).unwrap(), wired);
+            edit::check_shape(&edit::unwire(&wired, None).unwrap()).unwrap();
+        }
     });
 }
 

@@ -79,7 +79,7 @@ fn two_passes_in_a_row_complete_it() {
     tool(&scratch);
     good(scratch.run(&["queue", "done", "1"], b""));
     let run = scratch.run(
-        &["gate", "run", "test", "--", "sh", "-c", "echo out; echo three failed >&2; exit 3"],
+        &["run-gate", "test", "--", "sh", "-c", "echo out; echo three failed >&2; exit 3"],
         b"",
     );
     assert_eq!(
@@ -96,7 +96,7 @@ fn two_passes_in_a_row_complete_it() {
     assert!(reply["reason"].as_str().unwrap().contains("Gate test: fail: three failed"), "{reply}");
     for iteration in [3, 4] {
         tool(&scratch);
-        good(scratch.run(&["gate", "run", "test", "--", "true"], b""));
+        good(scratch.run(&["run-gate", "test", "--", "true"], b""));
         let reply = stop(&scratch, true);
         assert_eq!(reply["decision"] == "block", iteration == 3, "{reply}");
     }
@@ -328,9 +328,16 @@ fn commands_say_what_is_wrong() {
     );
     refused(&scratch.run(&["queue", "done", "7"], b""), "there is no item `work-007`");
     refused(&scratch.run(&["gate", "test", "maybe"], b""), "`maybe` is no status");
+    // What runs commands has a word of its own: who allowed `gate` did not allow that.
+    let says = "`gate` runs nothing: hookkeeper run-gate test -- CMD";
+    for old in [&["gate", "run", "test", "--", "touch", "made"][..], &["gate", "run", "test"]] {
+        refused(&scratch.run(old, b""), says);
+    }
+    refused(&scratch.run(&["gate", "test", "pass", "--", "touch", "made"], b""), says);
+    assert!(!scratch.root().join("made").exists());
     refused(&scratch.run(&["gate", "a/b", "pass"], b""), "is no name for a gate");
     refused(
-        &scratch.run(&["gate", "run", "test", "--", "/no/such/program"], b""),
+        &scratch.run(&["run-gate", "test", "--", "/no/such/program"], b""),
         "/no/such/program cannot be run",
     );
     assert!(!scratch.exists("loop"), "nothing was changed");

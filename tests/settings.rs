@@ -52,6 +52,9 @@ fn parse(bytes: &[u8]) -> Value {
 /// The settings without entries of ours and without what is empty in `hooks`: written apart from
 /// the program's own code.
 fn others(mut settings: Value) -> Value {
+    if settings["statusLine"]["command"] == "hookkeeper statusline" {
+        settings.as_object_mut().unwrap().shift_remove("statusLine");
+    }
     let Some(hooks) = settings.get_mut("hooks") else { return settings };
     if let Some(events) = hooks.as_object_mut() {
         for groups in events.values_mut() {
@@ -77,6 +80,9 @@ fn others(mut settings: Value) -> Value {
 
 fn is_ours(handler: &Value) -> bool {
     let command = handler["command"].as_str().unwrap_or_default();
+    if command.starts_with("command -v hookkeeper >/dev/null && exec hookkeeper hook; ") {
+        return true;
+    }
     let first = command.split(' ').next().unwrap_or_default();
     let hook = handler["args"][0] == "hook" || command.contains("hookkeeper hook");
     first.rsplit('/').next() == Some("hookkeeper") && hook
@@ -107,7 +113,7 @@ fn every_sample_survives_install_and_uninstall() {
         let name = sample.file_name().unwrap().to_string_lossy().into_owned();
         let before = fs::read(&sample).unwrap();
         let (scratch, file) = with_settings(&before);
-        succeeds(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install", "--scope", "project"], b""));
         let wired = fs::read(&file).unwrap();
         let after = parse(&wired);
         assert_eq!(others(after.clone()), others(parse(&before)), "{name}");
@@ -127,7 +133,7 @@ fn every_sample_survives_install_and_uninstall() {
             let has = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(number);
             assert_eq!(has(&before), has(&wired), "{name}: {number}");
         }
-        succeeds(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install", "--scope", "project"], b""));
         assert_eq!(fs::read(&file).unwrap(), wired, "{name}: a second install changes nothing");
         succeeds(&scratch.run(&["uninstall"], b""));
         let unwired = sample.with_extension("unwired");
@@ -145,7 +151,7 @@ fn without_a_record_the_structure_decides() {
         let name = sample.file_name().unwrap().to_string_lossy().into_owned();
         let before = fs::read(&sample).unwrap();
         let (scratch, file) = with_settings(&before);
-        succeeds(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install", "--scope", "project"], b""));
         fs::remove_dir_all(scratch.root().join(".claude/state")).unwrap();
         succeeds(&scratch.run(&["uninstall"], b""));
         let left = parse(&fs::read(&file).unwrap());
@@ -158,7 +164,7 @@ fn without_a_record_the_structure_decides() {
 fn a_longer_command_is_not_ours() {
     let before = br#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"hookkeeper hook Stop; ./notify-me.sh"}]}]}}"#;
     let (scratch, file) = with_settings(before);
-    let run = scratch.run(&["install"], b"");
+    let run = scratch.run(&["install", "--scope", "project"], b"");
     succeeds(&run);
     assert!(
         run.stdout.contains("the Stop hook calls HookKeeper inside a longer command"),
@@ -173,7 +179,7 @@ fn a_longer_command_is_not_ours() {
 #[test]
 fn old_entries_go_and_that_is_said() {
     let (scratch, file) = with_settings(br#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/hookkeeper","args":["hook"]}]}]}}"#);
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     let run = scratch.run(&["uninstall"], b"");
     assert!(run.stdout.contains("HookKeeper's entries are out"), "{}", run.stdout);
     assert_eq!(fs::read(&file).unwrap(), b"{}");
@@ -183,7 +189,7 @@ fn old_entries_go_and_that_is_said() {
 fn what_was_empty_before_us_stays_empty() {
     for before in ["{\"k\":1,\"hooks\":{}}", "{\"k\":1,\"hooks\":{\"Stop\":[]}}"] {
         let (scratch, file) = with_settings(before.as_bytes());
-        succeeds(&scratch.run(&["install"], b""));
+        succeeds(&scratch.run(&["install", "--scope", "project"], b""));
         let changed = fs::read_to_string(&file).unwrap().replace("\"k\":1", "\"k\":2");
         fs::write(&file, changed).unwrap();
         succeeds(&scratch.run(&["uninstall"], b""));
@@ -194,14 +200,14 @@ fn what_was_empty_before_us_stays_empty() {
 #[test]
 fn what_a_user_tuned_stays() {
     let (scratch, file) = with_settings(b"{}");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     let tuned = fs::read_to_string(&file).unwrap().replace("Agent|Task", "Task|Agent").replacen(
         "\"timeout\": 10",
         "\"timeout\": 20, \"statusMessage\": \"mine\"",
         3,
     );
     fs::write(&file, &tuned).unwrap();
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     assert_eq!(fs::read_to_string(&file).unwrap(), tuned);
 }
 
@@ -225,7 +231,7 @@ fn a_program_of_another_name_is_not_wired_by_its_path() {
 #[test]
 fn a_record_goes_with_its_entries() {
     let (scratch, file) = with_settings(b"{}");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     fs::write(&file, "{}").unwrap();
     fs::write(scratch.root().join(".claude/.settings.json.hookkeeper"), "left").unwrap();
     succeeds(&scratch.run(&["uninstall"], b""));
@@ -237,7 +243,7 @@ fn a_record_goes_with_its_entries() {
             .unwrap()
             .as_slice(),
     );
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     assert_eq!(scratch.doc("settings/wiring.json")["files"][0]["scope"], "project");
 }
 
@@ -245,12 +251,12 @@ fn a_record_goes_with_its_entries() {
 fn nothing_is_made_where_nothing_can_be_done() {
     for text in ["{", "[]", "{\"hooks\": 3}"] {
         let (scratch, _) = with_settings(text.as_bytes());
-        assert_eq!(scratch.run(&["install"], b"").code, Some(1));
+        assert_eq!(scratch.run(&["install", "--scope", "project"], b"").code, Some(1));
         assert!(!scratch.state().exists(), "{text}");
     }
     let (scratch, file) = with_settings(b"{}");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-    assert_eq!(scratch.run(&["install"], b"").code, Some(1));
+    assert_eq!(scratch.run(&["install", "--scope", "project"], b"").code, Some(1));
     assert!(!scratch.state().exists());
 }
 
@@ -267,7 +273,7 @@ fn one_file_has_one_scope() {
 #[test]
 fn purge_waits_for_files_that_are_still_wired() {
     let (mut scratch, file) = with_settings(b"{ }");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     succeeds(&scratch.run(&["install", "--scope", "local"], b""));
     for scope in ["project", "user"] {
         let run = scratch.run(&["uninstall", "--scope", scope, "--purge"], b"");
@@ -288,14 +294,14 @@ fn purge_waits_for_files_that_are_still_wired() {
     let books = scratch.home().join("books");
     fs::create_dir(&books).unwrap();
     scratch.env.insert("HOOKKEEPER_STATE_ROOT".into(), books.display().to_string());
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     assert_eq!(fs::read_dir(&books).unwrap().count(), 0);
 }
 
 #[test]
 fn what_others_add_after_the_install_stays() {
     let (scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}\n");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     let wired = fs::read_to_string(&file).unwrap();
     let changed = wired.replace("\"opus\"", "\"sonnet\"").replace(
         "\"Stop\": [\n",
@@ -326,7 +332,11 @@ fn malformed_settings_are_refused_with_their_place() {
         ("\u{feff}{]", "line 1, column 2: "),
     ] {
         let (scratch, file) = with_settings(text.as_bytes());
-        for command in [vec!["install"], vec!["install", "--dry-run"], vec!["uninstall"]] {
+        for command in [
+            vec!["install", "--scope", "project"],
+            vec!["install", "--scope", "project", "--dry-run"],
+            vec!["uninstall", "--scope", "project"],
+        ] {
             let run = scratch.run(&command, b"");
             assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{text} {command:?}");
             let start = format!("hookkeeper: .claude/settings.json: {place}");
@@ -335,7 +345,7 @@ fn malformed_settings_are_refused_with_their_place() {
         }
     }
     let (scratch, file) = with_settings(b"{\n\"a\": \"\xff\"}");
-    let run = scratch.run(&["install"], b"");
+    let run = scratch.run(&["install", "--scope", "project"], b"");
     assert_eq!(run.stderr, "hookkeeper: .claude/settings.json: line 2: it is not UTF-8\n");
     assert_eq!(fs::read(&file).unwrap(), b"{\n\"a\": \"\xff\"}");
 }
@@ -344,16 +354,18 @@ fn malformed_settings_are_refused_with_their_place() {
 fn each_scope_has_its_file_and_its_form() {
     let scratch = Scratch::new();
     let program = env!("CARGO_BIN_EXE_hookkeeper");
-    for (scope, file, command) in [
-        ("project", scratch.root().join(".claude/settings.json"), "hookkeeper"),
-        ("local", scratch.root().join(".claude/settings.local.json"), program),
-        ("user", scratch.home().join(".claude/settings.json"), program),
+    let guarded = "command -v hookkeeper >/dev/null && exec hookkeeper hook; head -n 1 >/dev/null";
+    let (hook, none) = (serde_json::json!(["hook"]), Value::Null);
+    for (scope, file, command, args) in [
+        ("project", scratch.root().join(".claude/settings.json"), guarded, &none),
+        ("local", scratch.root().join(".claude/settings.local.json"), program, &hook),
+        ("user", scratch.home().join(".claude/settings.json"), program, &hook),
     ] {
         succeeds(&scratch.run(&["install", "--scope", scope], b""));
         let settings = parse(&fs::read(&file).unwrap());
         let handler = &settings["hooks"]["SessionEnd"][0]["hooks"][0];
         assert_eq!(handler["command"], command, "{scope}");
-        assert_eq!(handler["args"], serde_json::json!(["hook"]));
+        assert_eq!(&handler["args"], args);
         assert_eq!(handler["timeout"], 10);
         assert_eq!(settings["hooks"]["PreToolUse"][0]["matcher"], "Agent|Task");
         assert_eq!(settings["hooks"]["PostToolUse"][0].get("matcher"), None);
@@ -379,7 +391,7 @@ fn the_self_test_runs_every_hook_and_leaves_nothing() {
     fs::create_dir(&temp).unwrap();
     let mut scratch = scratch;
     scratch.env.insert("TMPDIR".into(), temp.display().to_string());
-    let run = scratch.run(&["install"], b"");
+    let run = scratch.run(&["install", "--scope", "project"], b"");
     succeeds(&run);
     let oks = run.stdout.lines().filter(|line| line.contains("ok ") && line.ends_with(" ms"));
     assert_eq!(oks.count(), event_count(), "{}", run.stdout);
@@ -390,10 +402,10 @@ fn the_self_test_runs_every_hook_and_leaves_nothing() {
 #[test]
 fn the_dry_run_shows_and_changes_nothing() {
     let (mut scratch, file) = with_settings(b"{\n  \"model\": \"opus\"\n}");
-    let run = scratch.run(&["install", "--dry-run"], b"");
+    let run = scratch.run(&["install", "--scope", "project", "--dry-run"], b"");
     succeeds(&run);
-    // Fourteen lines for each event, one for a matcher, and what is around them.
-    let lines = 14 * event_count() + 1 + 5;
+    // Eleven lines for each event, one for a matcher, and what is around them.
+    let lines = 11 * event_count() + 1 + 5;
     let begin = format!(
         "--- .claude/settings.json\n+++ .claude/settings.json\n@@ -1,3 +1,{lines} @@\n {{\n-  \"model\": \"opus\"\n+  \"model\": \"opus\",\n"
     );
@@ -402,14 +414,14 @@ fn the_dry_run_shows_and_changes_nothing() {
     scratch.env.insert("CLICOLOR_FORCE".into(), "1".into());
     assert!(
         scratch
-            .run(&["install", "--dry-run"], b"")
+            .run(&["install", "--scope", "project", "--dry-run"], b"")
             .stdout
             .contains("\x1b[32m+  \"hooks\": {\x1b[0m")
     );
     scratch.env.remove("CLICOLOR_FORCE");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     let wired = fs::read(&file).unwrap();
-    let run = scratch.run(&["install", "--dry-run"], b"");
+    let run = scratch.run(&["install", "--scope", "project", "--dry-run"], b"");
     assert_eq!(run.stdout, ".claude/settings.json: nothing would change\n");
     let run = scratch.run(&["uninstall", "--dry-run"], b"");
     assert!(run.stdout.contains("\n-  \"hooks\": {\n"), "{}", run.stdout);
@@ -419,17 +431,18 @@ fn the_dry_run_shows_and_changes_nothing() {
 #[test]
 fn an_upgrade_can_be_taken_back_too() {
     let before = b"{\"hooks\": { }}";
-    let (scratch, file) = with_settings(before);
-    succeeds(&scratch.run(&["install"], b""));
-    // What an older version would have left.
-    let older = fs::read_to_string(&file).unwrap();
-    let record = scratch.state().join("settings/wiring.json");
-    let text = fs::read_to_string(&record).unwrap();
-    let old = older.replace("\"timeout\": 10", "\"timeout\": 9000");
-    fs::write(&file, &old).unwrap();
-    let digest = |text: &str| hookkeeper::inside::core::id::sha256_hex(text.as_bytes());
-    fs::write(&record, text.replace(&digest(&older), &digest(&old))).unwrap();
-    succeeds(&scratch.run(&["install"], b""));
+    let (mut scratch, _) = with_settings(b"{}");
+    let file = scratch.root().join(".claude/settings.local.json");
+    fs::write(&file, before).unwrap();
+    for place in ["old", "new"] {
+        let bin = scratch.home().join(place);
+        fs::create_dir(&bin).unwrap();
+        symlink(env!("CARGO_BIN_EXE_hookkeeper"), bin.join("hookkeeper")).unwrap();
+        scratch.env.insert("PATH".into(), bin.display().to_string());
+        succeeds(&scratch.run(&["install", "--scope", "local"], b""));
+        let wired = fs::read_to_string(&file).unwrap();
+        assert_eq!(wired.matches(&format!("/{place}/hookkeeper")).count(), event_count());
+    }
     succeeds(&scratch.run(&["uninstall"], b""));
     assert_eq!(fs::read(&file).unwrap(), before);
 }
@@ -441,7 +454,7 @@ fn mode_and_symlink_of_the_file_stay() {
     fs::rename(&file, &kept).unwrap();
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o640)).unwrap();
     symlink(&kept, &file).unwrap();
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     assert!(file.is_symlink());
     assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o640);
     succeeds(&scratch.run(&["uninstall"], b""));
@@ -459,29 +472,37 @@ fn what_cannot_be_changed_is_refused() {
     };
     let (scratch, file) = with_settings(b"{}");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-    refused(&scratch, &["install"], "settings.json: it is read-only");
+    refused(&scratch, &["install", "--scope", "project"], "settings.json: it is read-only");
     assert_eq!(fs::read(&file).unwrap(), b"{}");
 
     let scratch = Scratch::new();
     let file = scratch.root().join(".claude/settings.json");
     fs::create_dir_all(&file).unwrap();
-    refused(&scratch, &["install"], "settings.json: it is a directory");
-    refused(&scratch, &["install", "--dry-run"], "settings.json: it is a directory");
+    refused(&scratch, &["install", "--scope", "project"], "settings.json: it is a directory");
+    refused(
+        &scratch,
+        &["install", "--scope", "project", "--dry-run"],
+        "settings.json: it is a directory",
+    );
 
     let (scratch, file) = with_settings(b"{}");
     let outside = std::env::temp_dir().join(format!("hk-outside-{}.json", std::process::id()));
     fs::rename(&file, &outside).unwrap();
     symlink(&outside, &file).unwrap();
-    refused(&scratch, &["install"], "settings.json: it is a symlink out of the project");
+    refused(
+        &scratch,
+        &["install", "--scope", "project"],
+        "settings.json: it is a symlink out of the project",
+    );
     assert_eq!(fs::read(&outside).unwrap(), b"{}");
     fs::remove_file(&outside).unwrap();
-    refused(&scratch, &["install"], "settings.json: No such file");
+    refused(&scratch, &["install", "--scope", "project"], "settings.json: No such file");
 
     let mut scratch = Scratch::new();
     refused(&scratch, &["install", "--scope", "galaxy"], "there is no scope `galaxy`");
     scratch.env.remove("HOME");
     refused(&scratch, &["install", "--scope", "user"], "~/.claude/settings.json: there is no home");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
 
     let mut scratch = Scratch::new();
     let home = scratch.root();
@@ -489,7 +510,7 @@ fn what_cannot_be_changed_is_refused() {
     fs::create_dir(home.join(".claude")).unwrap();
     refused(
         &scratch,
-        &["install"],
+        &["install", "--scope", "project"],
         "settings.json: it is the same file as that of the scope user: use --scope user",
     );
     refused(&scratch, &["-C", "/nowhere", "install"], "/nowhere: there is no such directory");
@@ -501,10 +522,10 @@ fn uninstall_says_where_it_is_wired() {
     let run = scratch.run(&["uninstall"], b"");
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (Some(0), ".claude/settings.json: HookKeeper is not wired here\n")
+        (Some(0), ".claude/settings.local.json: HookKeeper is not wired here\n")
     );
     succeeds(&scratch.run(&["install", "--scope", "local"], b""));
-    let run = scratch.run(&["uninstall"], b"");
+    let run = scratch.run(&["uninstall", "--scope", "project"], b"");
     assert_eq!(run.code, Some(1));
     assert!(
         run.stderr.ends_with(".claude/settings.local.json: hookkeeper uninstall --scope local\n"),
@@ -513,10 +534,177 @@ fn uninstall_says_where_it_is_wired() {
     );
 }
 
+/// A client that says which version it is. A shell writes it: a file that a thread of ours has open
+/// for writing could not be started.
+fn client(scratch: &mut Scratch, says: &str) {
+    let bin = scratch.home().join("bin");
+    let script = "mkdir -p \"$1\" && printf '#!/bin/sh\\n%s\\n' \"$2\" > \"$1/claude\" && chmod +x \"$1/claude\"";
+    let mut shell = std::process::Command::new("sh");
+    let done = shell.args(["-c", script, "sh"]).arg(&bin).arg(says).status().unwrap();
+    assert!(done.success());
+    scratch.env.insert("PATH".into(), format!("{}:/usr/bin:/bin", bin.display()));
+}
+
+/// An old client would throw the file away with its permission rules, or fail at every event.
+#[test]
+fn a_client_that_is_too_old_is_not_wired() {
+    for (says, harm) in [
+        ("echo '2.1.100 (Claude Code)'", "ignores the whole settings file, permission rules"),
+        ("echo '2.0.5 (Claude Code)'", "ignores the whole settings file, permission rules"),
+        ("echo '2.1.101 (Claude Code)'", "does not know hooks in exec form"),
+        ("echo '2.1.138 (Claude Code)'", "does not know hooks in exec form"),
+    ] {
+        for scope in ["project", "local", "user"] {
+            let (mut scratch, file) = with_settings(b"{}");
+            client(&mut scratch, says);
+            let run = scratch.run(&["install", "--scope", scope], b"");
+            support::refused(&run, harm);
+            support::refused(&run, "Update it to 2.1.139 or later; --any-client");
+            assert_eq!(fs::read(&file).unwrap(), b"{}");
+            assert!(!scratch.state().exists() && !scratch.home().join(".claude").exists());
+        }
+        let (mut scratch, file) = with_settings(b"{}");
+        client(&mut scratch, says);
+        let run = scratch.run(&["install", "--scope", "project", "--any-client"], b"");
+        succeeds(&run);
+        assert!(run.stdout.contains(harm), "{}", run.stdout);
+        assert_eq!(events_of_ours(&parse(&fs::read(&file).unwrap())).len(), event_count());
+    }
+}
+
+#[test]
+fn a_client_that_works_or_cannot_be_asked_is_wired() {
+    for (says, note) in [
+        ("echo '2.1.139 (Claude Code)'", ""),
+        ("echo '3.0.0 (Claude Code)'", ""),
+        ("echo hello", "Claude Code hello at ~/bin/claude: this is no version"),
+        ("exit 3", "~/bin/claude does not tell its version (exit code 3:)"),
+        ("sleep 30", "~/bin/claude does not tell its version (it was ended by a signal"),
+    ] {
+        let (mut scratch, _) = with_settings(b"{}");
+        client(&mut scratch, says);
+        let run = scratch.run(&["install"], b"");
+        succeeds(&run);
+        assert_eq!(run.stdout.contains("It must be 2.1.139 or later"), !note.is_empty());
+        assert!(run.stdout.contains(note), "{says}: {}", run.stdout);
+    }
+    let (mut scratch, _) = with_settings(b"{}");
+    scratch.env.insert("PATH".into(), "/nowhere".into());
+    let run = scratch.run(&["install"], b"");
+    succeeds(&run);
+    assert!(run.stdout.contains("Note: Claude Code was not found."), "{}", run.stdout);
+    // Where its installers put it, off the PATH.
+    client(&mut scratch, "echo '2.1.90 (Claude Code)'");
+    fs::create_dir_all(scratch.home().join(".local/bin")).unwrap();
+    let moved = scratch.home().join(".local/bin/claude");
+    fs::rename(scratch.home().join("bin/claude"), moved).unwrap();
+    support::refused(&scratch.run(&["install"], b""), "2.1.90");
+}
+
+/// What is shared reaches people who do not have the program.
+#[test]
+fn without_the_program_a_shared_file_does_nothing_but_give_one_hint() {
+    let (scratch, file) = with_settings(b"{}");
+    let run = scratch.run(&["install", "--scope", "project"], b"");
+    succeeds(&run);
+    assert!(run.stdout.contains("Note: everybody who works in this project reads this file."));
+    let settings = parse(&fs::read(&file).unwrap());
+    let large = "x".repeat(1 << 20);
+    let mut hints = 0;
+    for (event, groups) in settings["hooks"].as_object().unwrap() {
+        let command = groups[0]["hooks"][0]["command"].as_str().unwrap();
+        for source in ["startup", "resume", "clear", "compact"] {
+            let payload = format!(
+                "{{\"hook_event_name\":\"{event}\",\"source\":\"{source}\",\"prompt\":\"{large}\"}}\n"
+            );
+            let mut shell = std::process::Command::new("/bin/sh");
+            shell.args(["-c", command]).env_clear().env("PATH", "/usr/bin:/bin");
+            let run = support::finish(support::spawn(shell), payload.as_bytes());
+            assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{event}");
+            if !run.stdout.is_empty() {
+                let reply: Value = serde_json::from_str(&run.stdout).unwrap();
+                let hint = "the program hookkeeper is not on the PATH here";
+                assert!(reply["systemMessage"].as_str().unwrap().contains(hint));
+                assert!(event == "SessionStart" && ["startup", "resume"].contains(&source));
+                hints += 1;
+            }
+        }
+    }
+    assert_eq!(hints, 2, "one when a session begins, and one when it goes on");
+}
+
+#[test]
+fn install_goes_to_ones_own_file_unless_another_one_is_wired() {
+    let (scratch, shared) = with_settings(b"{}");
+    let local = scratch.root().join(".claude/settings.local.json");
+    succeeds(&scratch.run(&["install"], b""));
+    assert_eq!((fs::read(&shared).unwrap().as_slice(), local.exists()), (&b"{}"[..], true));
+    succeeds(&scratch.run(&["uninstall"], b""));
+    assert!(!local.exists());
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
+    succeeds(&scratch.run(&["install"], b""));
+    assert!(!local.exists(), "the shared file is wired already");
+    succeeds(&scratch.run(&["uninstall"], b""));
+    assert_eq!(fs::read(&shared).unwrap(), b"{}");
+}
+
+/// Git does not see one's own file, and its list is as it was when that is gone.
+#[test]
+fn git_does_not_see_ones_own_file() {
+    let scratch = Scratch::new();
+    git(&scratch, &["init", "--quiet"]);
+    let exclude = scratch.root().join(".git/info/exclude");
+    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+    fs::write(&exclude, "*.mine").unwrap();
+    succeeds(&scratch.run(&["install"], b""));
+    assert_eq!(git(&scratch, &["status", "--porcelain"]), "");
+    succeeds(&scratch.run(&["install"], b""));
+    let listed = "*.mine\n# hookkeeper\n**/.claude/settings.local.json\n";
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), listed);
+    succeeds(&scratch.run(&["uninstall"], b""));
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "*.mine\n");
+}
+
+/// A repository that was unpacked may bring its git directory along.
+#[test]
+fn gits_list_is_not_written_through_a_link() {
+    for link in ["info", "info/exclude"] {
+        let scratch = Scratch::new();
+        git(&scratch, &["init", "--quiet"]);
+        let (place, victim) =
+            (scratch.root().join(".git").join(link), scratch.home().join("victim"));
+        let _ = fs::remove_dir_all(scratch.root().join(".git/info"));
+        match link {
+            "info" => fs::create_dir(&victim).unwrap(),
+            _ => {
+                fs::create_dir_all(place.parent().unwrap()).unwrap();
+                fs::write(&victim, "mine\n").unwrap();
+            }
+        }
+        symlink(&victim, &place).unwrap();
+        let run = scratch.run(&["install"], b"");
+        succeeds(&run);
+        assert!(run.stdout.contains("Warning: git sees .claude/settings.local.json: "));
+        succeeds(&scratch.run(&["uninstall"], b""));
+        match link {
+            "info" => assert_eq!(fs::read_dir(&victim).unwrap().count(), 0),
+            _ => assert_eq!(fs::read_to_string(&victim).unwrap(), "mine\n"),
+        }
+    }
+}
+
+fn git(scratch: &Scratch, args: &[&str]) -> String {
+    let mut git = std::process::Command::new("git");
+    let done =
+        git.args(args).env("HOME", scratch.home()).current_dir(scratch.root()).output().unwrap();
+    assert!(done.status.success());
+    String::from_utf8(done.stdout).unwrap()
+}
+
 #[test]
 fn purge_deletes_the_books_and_nothing_else() {
     let (scratch, file) = with_settings(b"{}\n");
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     fs::write(scratch.root().join(".claude/hookkeeper.json"), "{}").unwrap();
     scratch.hook(&serde_json::json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}));
     succeeds(&scratch.run(&["uninstall", "--purge"], b""));
@@ -526,7 +714,7 @@ fn purge_deletes_the_books_and_nothing_else() {
     assert_eq!(names.count(), 1);
 
     let scratch = Scratch::new();
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     succeeds(&scratch.run(&["uninstall", "--purge"], b""));
     assert_eq!(fs::read_dir(scratch.root()).unwrap().count(), 0, "as if we had never been here");
 }
@@ -537,7 +725,9 @@ fn installs_at_once_leave_one_whole_file() {
         fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/settings/others-many.json"))
             .unwrap();
     let (scratch, file) = with_settings(&before);
-    let children: Vec<_> = (0..8).map(|_| support::spawn(scratch.command(&["install"]))).collect();
+    let children: Vec<_> = (0..8)
+        .map(|_| support::spawn(scratch.command(&["install", "--scope", "project"])))
+        .collect();
     for child in children {
         succeeds(&support::finish(child, b""));
     }
@@ -551,7 +741,7 @@ fn the_example_is_what_install_would_write() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let example = fs::read(root.join("settings.example.json")).unwrap();
     let (scratch, file) = with_settings(&example);
-    succeeds(&scratch.run(&["install"], b""));
+    succeeds(&scratch.run(&["install", "--scope", "project"], b""));
     assert_eq!(fs::read(&file).unwrap(), example);
     assert_eq!(events_of_ours(&parse(&example)).len(), event_count());
 }

@@ -22,9 +22,9 @@ use crate::view::statusline;
 pub enum Command {
     /// Wire the hooks into Claude Code's settings
     #[command(
-        after_help = "Examples:\n  hookkeeper install                   # .claude/settings.json, shared with the team\n  \
-        hookkeeper install --scope local     # .claude/settings.local.json, yours alone\n  \
+        after_help = "Examples:\n  hookkeeper install                   # .claude/settings.local.json, yours alone\n  \
         hookkeeper install --scope user      # ~/.claude/settings.json, all your projects\n  \
+        hookkeeper install --scope project   # .claude/settings.json, shared with the team\n  \
         hookkeeper install --dry-run         # only show what would change"
     )]
     Install(install::Arguments),
@@ -101,9 +101,15 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper queue add --priority S1 --title 'Refuse empty passwords'\n  hookkeeper queue list\n  hookkeeper queue done work-002"
     )]
     Queue(work::items::Arguments),
-    /// Record whether a quality gate passes, or run it
+    /// Run a command as a quality gate: its exit code decides
+    #[command(after_help = "Example:\n  hookkeeper run-gate test -- cargo test")]
+    RunGate(work::gate::RunArguments),
+    /// Run the commands of a task's plan in its worktree; if they pass, it waits to be merged
+    #[command(after_help = "Example:\n  hookkeeper run-verify docs/tasks/shop L1-001")]
+    RunVerify(crate::execute::commands::verify::Arguments),
+    /// Record whether a quality gate passes
     #[command(
-        after_help = "Examples:\n  hookkeeper gate run test -- cargo test\n  hookkeeper gate lint pass\n  hookkeeper gate security warn --issues 1 --note S2"
+        after_help = "Examples:\n  hookkeeper gate lint pass\n  hookkeeper gate security warn --issues 1 --note S2"
     )]
     Gate(work::gate::Arguments),
     /// Keep the payloads that come, for `replay`
@@ -151,9 +157,48 @@ pub enum Command {
     },
 }
 
+/// Commands that start programs which a model, a plan, a settings file or the PATH names. Nothing
+/// that we ship allows them beforehand.
+#[cfg(test)]
+const RUNS_PROGRAMS: [&str; 5] = ["run-gate", "run-verify", "install", "doctor", "replay"];
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+
+    use super::RUNS_PROGRAMS;
+
+    /// Every rule in the plugin's commands, and every command that it covers.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test reads what the plugin brings")]
+    fn no_slash_command_allows_what_runs_programs() {
+        let mut known = crate::cli::Arguments::command();
+        known.build();
+        for name in RUNS_PROGRAMS {
+            assert!(known.find_subcommand(name).is_some(), "{name}");
+        }
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("commands");
+        let mut rules = 0;
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let line = text.lines().find_map(|line| line.strip_prefix("allowed-tools: ")).unwrap();
+            for rule in line.split(", ") {
+                let inner = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
+                let inner = inner.unwrap_or_else(|| panic!("{rule} is not of the shell"));
+                let prefix = inner.strip_suffix(":*").unwrap_or(inner);
+                // A rule names at least one whole word of ours, which exists.
+                let word = prefix.strip_prefix("hookkeeper ").unwrap_or_else(|| panic!("{rule}"));
+                let word = word.split(' ').next().unwrap();
+                assert!(known.find_subcommand(word).is_some(), "{rule}");
+                for name in RUNS_PROGRAMS {
+                    let command = format!("hookkeeper {name} ");
+                    assert!(!command.starts_with(prefix), "{rule} covers {name}");
+                }
+                rules += 1;
+            }
+        }
+        assert!(rules > 20, "{rules} rules were looked at");
+    }
 
     /// The plugin's commands tell the model to run ours: each of them must exist.
     #[test]

@@ -92,6 +92,8 @@ pub fn run(process: &Process) -> Outcome {
         Command::Execute(options) => crate::execute::commands::run(&project, options),
         Command::Queue(options) => work::items::run(&project, options),
         Command::Gate(options) => work::gate::run(&project, options),
+        Command::RunGate(options) => work::gate::execute(&project, options),
+        Command::RunVerify(options) => crate::execute::commands::run_verify(&project, options),
         Command::Hook { .. } => {
             Err(anyhow::anyhow!("usage: hookkeeper hook [EVENT] < payload.json"))
         }

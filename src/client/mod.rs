@@ -7,6 +7,7 @@ pub mod settings;
 pub mod side_file;
 pub mod todos;
 pub mod transcript;
+pub mod version;
 pub mod wiring;
 
 use crate::state::Documents;

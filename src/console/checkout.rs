@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::git::command::{Git, explain_start_error};
+use crate::store::exclude;
 
 /// That of a directory.
 pub fn open_git(dir: &Path) -> anyhow::Result<Git> {
@@ -21,13 +22,41 @@ pub fn open_git(dir: &Path) -> anyhow::Result<Git> {
 /// that of the project.
 pub fn around(root: &Path, cwd: Option<&Path>) -> anyhow::Result<Git> {
     let own = open_git(root)?;
-    let common =
-        |git: &Git| git.answer(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);
     let Some(here) = cwd.and_then(|cwd| open_git(cwd).ok()) else { return Ok(own) };
-    match common(&here)? {
-        answer @ Some(_) if common(&own)? == answer => Ok(here),
+    match common_dir(&here)? {
+        answer @ Some(_) if common_dir(&own)? == answer => Ok(here),
         _ => Ok(own),
     }
+}
+
+/// The git directory that all worktrees share.
+fn common_dir(git: &Git) -> anyhow::Result<Option<PathBuf>> {
+    let dir = git.answer(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    Ok(dir.map(PathBuf::from))
+}
+
+/// Hides a file of one person from git, by its path in the project. Without git there is nothing to
+/// hide from.
+pub fn hide(root: &Path, path: &str) -> anyhow::Result<()> {
+    let Ok(git) = open_git(root) else { return Ok(()) };
+    if git.ask(&["check-ignore", "--quiet", "--", path])?.is_good() {
+        return Ok(());
+    }
+    match common_dir(&git)? {
+        Some(dir) => Ok(exclude::add(&dir, &format!("**/{path}"))?),
+        None => Ok(()),
+    }
+}
+
+/// Takes out of git's list of hidden files what we put there, where nothing is left to hide.
+pub fn unhide(root: &Path) -> anyhow::Result<Vec<String>> {
+    let Ok(git) = open_git(root) else { return Ok(Vec::new()) };
+    let (Some(dir), top) = (common_dir(&git)?, top(&git)?) else { return Ok(Vec::new()) };
+    let is_needed = |pattern: &str| {
+        let path = pattern.strip_prefix("**/").unwrap_or(pattern).trim_matches('/');
+        [root, &top].iter().any(|base| base.join(path).symlink_metadata().is_ok())
+    };
+    Ok(exclude::clean(&dir, is_needed)?)
 }
 
 /// The checkout that it is asked in.

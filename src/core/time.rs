@@ -18,6 +18,16 @@ pub fn stamp(time: Time) -> String {
     time.format("%Y%m%dT%H%M%S%3fZ").to_string()
 }
 
+/// Whether a part of a file's name is what [`stamp`] makes.
+pub fn is_stamp(text: &str) -> bool {
+    let fits = |(at, c): (usize, char)| match at {
+        8 => c == 'T',
+        18 => c == 'Z',
+        _ => c.is_ascii_digit(),
+    };
+    text.len() == 19 && text.chars().enumerate().all(fits)
+}
+
 pub fn parse(text: &str) -> Option<Time> {
     DateTime::parse_from_rfc3339(text).ok().map(|time| time.with_timezone(&Utc))
 }

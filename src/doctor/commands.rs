@@ -44,7 +44,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 /// harm.
 fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
     match fix {
-        Fix::Wiring(scope) => install::wire(project, scope),
+        Fix::Wiring(scope) => {
+            install::check_client(project, false)?;
+            install::wire(project, scope)
+        }
         Fix::Spool => project.change(|_, _| Ok("they are applied now".into())),
         Fix::Ignore => {
             survey::hide(&project.root()?, project.process.home().as_deref())?;

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::client::settings::scope::Scope;
+use crate::client::version::ClientVersion;
 use crate::client::wiring::WiredFile;
 use crate::doctor::settings::{ExaminedSettings, HookEntry};
 use crate::doctor::survey::Survey;
+use crate::process::version::VersionAnswer;
 use crate::turn::root;
 use crate::validate::Report;
 
@@ -78,23 +80,6 @@ pub struct Program {
     /// `None`: it was not found.
     pub path: Option<PathBuf>,
     pub answer: VersionAnswer,
-}
-
-/// What a program answered to `--version`.
-pub enum VersionAnswer {
-    /// It was not asked: it is part of the project, and looking must not run a project's code.
-    NotAsked,
-    /// The first line that it printed.
-    Line(String),
-    Failed(String),
-}
-
-#[derive(Default)]
-pub enum ClientVersion {
-    #[default]
-    NotFound,
-    Line(PathBuf, String),
-    Failed(PathBuf, String),
 }
 
 #[derive(Default)]

@@ -2,17 +2,17 @@
 //! absent from the facts.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::client::hook_runs;
 use crate::client::settings::scope::Scope;
+use crate::client::version as client_version;
 use crate::client::wiring::WiredFile;
-use crate::doctor::facts::{ClientVersion, Facts, Program, Transcripts, VersionAnswer};
+use crate::doctor::facts::{Facts, Program, Transcripts};
 use crate::doctor::program::{Requirement, SearchRoots, requirements};
 use crate::doctor::settings::{self, ExaminedSettings, SettingsContent};
 use crate::doctor::survey;
 use crate::git::command::Git;
-use crate::process::child::{self, Input, Run};
+use crate::process::version::{self, VersionAnswer};
 use crate::process::{Process, client, disk, files, is_program};
 use crate::store::settings_file::SettingsPaths;
 use crate::store::view::View;
@@ -21,7 +21,6 @@ use crate::validate;
 
 /// Nobody's settings are larger.
 const LARGEST_SETTINGS: u64 = 64 << 20;
-const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub fn gather_facts(process: &Process, root: &Path) -> Facts {
     let home = process.home();
@@ -49,7 +48,7 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
         tracked: tracked(root),
         free: disk::free(nearest),
         network: disk::network(nearest),
-        client: client_version(process, root),
+        client: client_version::find(process, root),
         transcripts: transcripts(root, client_dir.as_deref()),
         home,
         client_dir,
@@ -135,56 +134,12 @@ fn programs(process: &Process, roots: &SearchRoots, files: &[ExaminedSettings]) 
             None => continue,
         };
         let answer = match &path {
-            Some(path) => ask_version(path, roots.root),
+            Some(path) => version::ask(path, roots.root),
             None => VersionAnswer::NotAsked,
         };
         found.push(Program { word: word.clone(), path, answer });
     }
     found
-}
-
-/// What a program answers to `--version`. One that a project brings along is not started: who checks
-/// a project has not said yet that its code may run.
-fn ask_version(program: &Path, root: &Path) -> VersionAnswer {
-    let inside = |path: &Path| path.starts_with(root);
-    if inside(program) || program.canonicalize().is_ok_and(|real| inside(&real)) {
-        return VersionAnswer::NotAsked;
-    }
-    let run = Run {
-        program,
-        args: &["--version".as_ref()],
-        dir: Some(Path::new("/")),
-        env: &[],
-        input: Input::Nothing,
-        limit: VERSION_TIMEOUT,
-    };
-    match child::run(&run) {
-        Err(error) => VersionAnswer::Failed(error.to_string()),
-        Ok(ended) => {
-            let text = |bytes: &[u8]| {
-                let text = String::from_utf8_lossy(bytes);
-                text.lines().next().unwrap_or_default().trim().to_owned()
-            };
-            match ended.code {
-                Some(0) => VersionAnswer::Line(text(&ended.stdout)),
-                Some(code) => {
-                    VersionAnswer::Failed(format!("exit code {code}: {}", text(&ended.stderr)))
-                }
-                None => VersionAnswer::Failed(
-                    "it was ended by a signal, or after 5 seconds by us".into(),
-                ),
-            }
-        }
-    }
-}
-
-fn client_version(process: &Process, root: &Path) -> ClientVersion {
-    let Some(path) = process.on_path("claude") else { return ClientVersion::NotFound };
-    match ask_version(&path, root) {
-        VersionAnswer::Line(line) => ClientVersion::Line(path, line),
-        VersionAnswer::Failed(why) => ClientVersion::Failed(path, why),
-        VersionAnswer::NotAsked => ClientVersion::Failed(path, "it is part of the project".into()),
-    }
 }
 
 fn recorded(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<(Scope, WiredFile)> {

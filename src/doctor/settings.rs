@@ -44,6 +44,8 @@ pub struct HookEntry {
     pub ours: bool,
     /// Started without a shell.
     pub exec: bool,
+    /// Silent where the program is missing.
+    pub guarded: bool,
     /// `command` as it is written; empty for handlers that run no program.
     pub command: String,
     /// Program and arguments.
@@ -148,7 +150,8 @@ fn hook(
         matcher: matcher.map(str::to_owned),
         line: line(node),
         ours: handler::is_ours(node),
-        exec: node.get("args").is_some_and(Node::is_array),
+        exec: handler::is_exec(node),
+        guarded: handler::is_guarded(node, event),
         command: command.to_owned(),
         words,
         is_async: node.get("async").is_some_and(Node::is_true),

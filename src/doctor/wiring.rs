@@ -1,11 +1,13 @@
 //! HK001 to HK003: whether Claude Code calls us, for every event, and with a program that is there.
 
 use crate::client::settings::matcher;
+use crate::client::settings::scope::Scope;
 use crate::core::event::Kind;
 use crate::core::text::{clip, plural};
-use crate::doctor::facts::{Facts, Program, VersionAnswer};
+use crate::doctor::facts::{Facts, Program};
 use crate::doctor::finding::{Finding, Fix, or_ok};
 use crate::doctor::settings::{ExaminedSettings, HookEntry, SettingsContent};
+use crate::process::version::VersionAnswer;
 
 pub fn binary(facts: &Facts) -> Vec<Finding> {
     let problems = facts.programs.iter().filter_map(|program| check_program(facts, program));
@@ -153,6 +155,16 @@ fn check_entry(file: &ExaminedSettings, hook: &HookEntry) -> Option<Finding> {
                 format!("has the matcher `{matcher}`, but needs {wanted}: events are missed");
             return fixed(Finding::error(format!("{at} {text}"), install_hint(file)));
         }
+    }
+    if hook.guarded {
+        return None;
+    }
+    // One that the project brings along is there for everybody.
+    let brought = hook.words.first().is_some_and(|word| word.contains("CLAUDE_PROJECT_DIR"));
+    if file.scope == Scope::Project && !brought {
+        let text = "starts `hookkeeper` unguarded: whoever reads this file without having the \
+                    program gets an error at every event";
+        return fixed(Finding::warning(format!("{at} {text}"), install_hint(file)));
     }
     if !hook.exec {
         let text = "is in shell form (without `args`): it works, but a shell is started each time";

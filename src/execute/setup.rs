@@ -86,7 +86,7 @@ pub fn exclude_from_status(
     let worktrees = inside(Path::new(&state.worktree_dir)).map(|path| format!("/{path}/"));
     let lock = inside(&folder.path().join(execution::LOCK)).map(|path| format!("/{path}"));
     for pattern in worktrees.into_iter().chain(lock) {
-        exclude::add(&repository.common.join("info/exclude"), &pattern)?;
+        exclude::add(&repository.common, &pattern)?;
     }
     Ok(())
 }

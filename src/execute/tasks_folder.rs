@@ -221,6 +221,10 @@ impl<'a> TasksFolder<'a> {
 
 fn command(what: &str, tasks: &str) -> String {
     let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
-    let line = format!("hookkeeper execute {verb} {} {rest}", shell_word(tasks));
+    let verb = match verb {
+        "verify" => "run-verify".to_owned(),
+        other => format!("execute {other}"),
+    };
+    let line = format!("hookkeeper {verb} {} {rest}", shell_word(tasks));
     format!("`{}`", line.trim_end())
 }

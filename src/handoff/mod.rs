@@ -27,6 +27,14 @@ pub enum Kind {
     Blocked,
 }
 
+/// Whether a file in `handoffs/` has a name that we give: its type, and a date.
+pub fn is_file_name(name: &str) -> bool {
+    let kinds = [Kind::Task, Kind::Triage, Kind::Session, Kind::Blocked];
+    let dated = kinds.iter().find_map(|kind| name.strip_prefix(kind.name())?.strip_prefix('-'));
+    let is_date = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    dated.and_then(|rest| rest.strip_suffix(".md")).is_some_and(is_date)
+}
+
 impl Kind {
     pub fn name(self) -> &'static str {
         match self {

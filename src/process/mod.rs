@@ -18,6 +18,7 @@ pub mod signals;
 pub mod stdin;
 pub mod tail;
 pub mod trace;
+pub mod version;
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read, Write as _};

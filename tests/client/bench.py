@@ -22,14 +22,14 @@ class Bench:
         self.clients = []
         self._make_project(wire)
 
-    def run(self, *prompts, rules=(), args=(), env=None):
-        return self.start(*prompts, rules=rules, args=args, env=env).finish()
+    def run(self, *prompts, rules=(), args=(), env=None, asks=False):
+        return self.start(*prompts, rules=rules, args=args, env=env, asks=asks).finish()
 
-    def start(self, *prompts, rules=(), args=(), env=None):
+    def start(self, *prompts, rules=(), args=(), env=None, asks=False):
         out = self.root / f"run-{len(self.clients) + 1}"
         out.mkdir()
         environment = {"PATH": self.path(), **(env or {})}
-        client = Client(self.exe, self.project, self.home, out, prompts, rules, args, environment)
+        client = Client(self.exe, self.project, self.home, out, prompts, rules, args, environment, asks)
         self.clients.append(client)
         return client
 
@@ -44,7 +44,7 @@ class Bench:
     def hook_command(self, event):
         """How the client spells our hook's command in its accounts."""
         hook = self.hooks[event][0]["hooks"][0]
-        return " ".join([hook["command"], *hook["args"]])
+        return " ".join([hook["command"], *hook.get("args", [])])
 
     def copy_books(self, name):
         """A tool call that copies the books as they are at that moment; see `copied`."""

@@ -28,8 +28,8 @@ class NoClient(Exception):
 
 
 def find_client():
-    """The client's program, installed from the npm registry if it is not there yet."""
-    root = Path(os.environ.get("CLAUDE_CLIENT_DIR") or Path.home() / ".cache/claude-client")
+    """The client's program, installed from the npm registry if it is not there yet. Each version has its directory."""
+    root = Path(os.environ.get("CLAUDE_CLIENT_DIR") or Path.home() / ".cache/claude-client") / VERSION
     exe = root / "node_modules/.bin/claude"
     if not exe.exists():
         _install(root)
@@ -75,7 +75,7 @@ def _raise_loopback():
 class Client:
     """One process of the client. Several prompts are said one after another, turn by turn."""
 
-    def __init__(self, exe, project, home, out, prompts, rules=(), args=(), env=None):
+    def __init__(self, exe, project, home, out, prompts, rules=(), args=(), env=None, asks=False):
         self.prompts = prompts
         self.out = out
         self.events = []  # The client's own account of what it did, line by line.
@@ -85,7 +85,7 @@ class Client:
         self.api = ScriptedApi(rules, out / "requests")
         self._errors = open(out / "client.err", "wb")
         self.process = subprocess.Popen(
-            [exe, *_arguments(prompts), *args], cwd=project, env={**_environment(home, self.api.url), **(env or {})},
+            [exe, *_arguments(prompts, asks), *args], cwd=project, env={**_environment(home, self.api.url), **(env or {})},
             stdin=subprocess.PIPE if len(prompts) > 1 else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -163,9 +163,10 @@ class Client:
         self.api.stop()
 
 
-def _arguments(prompts):
-    options = ["--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose",
-               "--include-hook-events"]
+def _arguments(prompts, asks):
+    """`asks`: the default permission mode. Nobody is there to answer, so what would be asked is denied."""
+    options = ["--output-format", "stream-json", "--verbose", "--include-hook-events"]
+    options += [] if asks else ["--dangerously-skip-permissions"]
     if len(prompts) > 1:
         return [*options, "--input-format", "stream-json", "-p"]
     return [*options, "-p", *prompts]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the real client against the books: python3 tests/client/run.py [--binary PATH] [--only NAME] [--keep]
+"""Runs the real client against the books: python3 tests/client/run.py [--binary PATH] [--only NAME]... [--keep]
 
 Exit status: 0 all passed, 1 something failed, 3 the client cannot be had (nothing was tested).
 """
@@ -41,7 +41,7 @@ def main():
     if not os.access(binary, os.X_OK):
         sys.exit(f"no program at {binary}")
     leave_the_network(again(options, binary))
-    names = [name for name in ALL if options.only in (None, name)]
+    names = [name for name in ALL if not options.only or name in options.only]
     passed = sum([passes(name, client, binary, options.keep) for name in names])
     print(f"{passed} passed, {len(names) - passed} failed")
     return 0 if passed == len(names) else 1
@@ -50,7 +50,8 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description="HookKeeper's tests with the real client")
     parser.add_argument("--binary", type=Path, help="the program to test (default: a release build)")
-    parser.add_argument("--only", choices=list(ALL), metavar="NAME", help=f"one of {', '.join(ALL)}")
+    parser.add_argument("--only", choices=list(ALL), metavar="NAME", action="append", default=[],
+                        help=f"one of {', '.join(ALL)}; may be given again")
     parser.add_argument("--keep", action="store_true", help="keep the directories of passed scenarios too")
     return parser.parse_args()
 
@@ -65,7 +66,7 @@ def packaged():
 
 def again(options, binary):
     """The arguments that start this program once more, with what was found out so far."""
-    only = ["--only", options.only] if options.only else []
+    only = [word for name in options.only for word in ("--only", name)]
     return [str(HERE / "run.py"), "--binary", str(binary), *only, *(["--keep"] if options.keep else [])]
 
 

@@ -15,10 +15,19 @@ def by_default(bench):
 
 def by_install(bench):
     """`hookkeeper install`, run in the project by a user who has the program on the PATH."""
+    return install(bench, "settings.local.json")
+
+
+def by_shared_file(bench):
+    """The file that everybody reads who works in the project, whether they have the program or not."""
+    return install(bench, "settings.json", "--scope", "project")
+
+
+def install(bench, file, *options):
     bench.home.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["hookkeeper", "install"], cwd=bench.project, check=True, stdin=subprocess.DEVNULL,
+    subprocess.run(["hookkeeper", "install", *options], cwd=bench.project, check=True, stdin=subprocess.DEVNULL,
                    capture_output=True, text=True, env={"PATH": bench.path(), "HOME": str(bench.home)})
-    return json.loads((bench.project / ".claude/settings.json").read_text())["hooks"]
+    return json.loads((bench.project / ".claude" / file).read_text())["hooks"]
 
 
 def by_plugin(bench):

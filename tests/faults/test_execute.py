@@ -86,7 +86,7 @@ class Execution(Project):
         self.remove()
 
     def args(self, what, *more):
-        return ("execute", what, str(self.tasks), *(word for word in more if word))
+        return (*(("run-verify",) if what == "verify" else ("execute", what)), str(self.tasks), *(word for word in more if word))
 
     def must(self, what, *more):
         run = self.run(b"", args=self.args(what, *more))

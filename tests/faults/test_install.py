@@ -277,7 +277,7 @@ def installs_at_once_with_a_client(suite, checks):
     said = {"exit 0": 0, "changed": 0, "lock": 0}
 
     def worker(n):
-        return n, project.run(b"", args=("uninstall" if n % 2 else "install",))
+        return n, project.run(b"", args=case.args("uninstall" if n % 2 else "install"))
 
     for number in range(suite.pick(8, 100)):
         over = threading.Event()
@@ -296,7 +296,7 @@ def installs_at_once_with_a_client(suite, checks):
         settled(checks, f"round {number}", file, client)
         # Quiet again: both work, and take nothing along.
         for command in ("install", "uninstall")[:: 1 if number % 2 else -1]:
-            checks.ran(project.run(b"", args=(command,)), f"round {number}: {command} afterwards", codes=(0,))
+            checks.ran(project.run(b"", args=case.args(command)), f"round {number}: {command} afterwards", codes=(0,))
             settled(checks, f"round {number}: {command} afterwards", file, client)
             wired = is_wired(file)
             checks.that(wired == (command == "install"), f"round {number}: {command} afterwards: wired is {wired}")
@@ -341,7 +341,7 @@ def client_writes_in_the_middle(suite, checks):
 
 
 def is_wired(file):
-    return b'"hookkeeper"' in file.read_bytes()
+    return b"exec hookkeeper hook;" in file.read_bytes()
 
 
 def settled(checks, what, file, client):

@@ -7,13 +7,15 @@ use anyhow::{Context as _, bail};
 use crate::client::commands::self_test;
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
 use crate::client::settings::edit;
-use crate::client::settings::handler::PROGRAM;
-use crate::client::settings::scope::Scope;
+use crate::client::settings::handler::{Launch, PROGRAM};
+use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
+use crate::client::version::{self, ClientVersion, OLDEST, Support};
 use crate::client::wiring::WiredFile;
-use crate::console::diff;
 use crate::console::project::Project;
+use crate::console::{checkout, diff};
 use crate::core::event::Kind;
 use crate::core::outcome::Outcome;
+use crate::core::text::clip;
 use crate::core::time;
 use crate::process::Process;
 use crate::store::settings_file::SettingsFile;
@@ -22,15 +24,27 @@ use crate::store::settings_file::SettingsFile;
 pub struct Arguments {
     #[command(flatten)]
     target: SettingsTarget,
+    /// Wire the hooks even if the Claude Code here is too old for them
+    #[arg(long)]
+    any_client: bool,
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let scope = options.target.scope()?;
+    let scope = options.target.scope(project)?;
     if options.target.dry_run {
-        return preview(project, scope, |text, program| Ok(Some(edit::wire(text, program)?)));
+        return preview(project, scope, |text, launch| Ok(Some(edit::wire(text, launch)?)));
     }
     let program = find_program(project.process, scope)?;
+    let root = project.root()?;
+    let client_note = check_client(project, options.any_client)?;
     let mut lines = vec![wire(project, scope)?];
+    if scope == Scope::Local {
+        // The client does the same when it makes this file.
+        let hidden = checkout::hide(&root, LOCAL_SETTINGS);
+        lines
+            .extend(hidden.err().map(|why| format!("Warning: git sees {LOCAL_SETTINGS}: {why:#}")));
+    }
+    lines.extend(client_note);
     lines.extend(warnings(project, scope));
     let report = self_test::run(project.process, &program.file);
     lines.push(report.text);
@@ -45,15 +59,41 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::printed(lines.join("\n")))
 }
 
+/// Our entries in the settings of a client that is too old would do harm. What is good to know if
+/// it cannot be told how old it is.
+pub fn check_client(project: &Project, any_client: bool) -> anyhow::Result<Option<String>> {
+    let unknown = match version::find(project.process, &project.root()?) {
+        ClientVersion::NotFound => "Claude Code was not found".to_owned(),
+        ClientVersion::Failed(path, why) => {
+            format!("{} does not tell its version ({})", project.shown(&path), clip(&why, 200))
+        }
+        ClientVersion::Line(path, line) => {
+            let at = format!("Claude Code {} at {}", clip(&line, 60), project.shown(&path));
+            match (Support::of(&line), Support::of(&line).harm()) {
+                (_, Some(harm)) if any_client => {
+                    return Ok(Some(format!("Warning: {at} is too old: {harm}.")));
+                }
+                (_, Some(harm)) => bail!(
+                    "{at} is too old: {harm}. Update it to {OLDEST} or later; --any-client wires the \
+                     hooks all the same"
+                ),
+                (Support::Unknown, None) => format!("{at}: this is no version"),
+                _ => return Ok(None),
+            }
+        }
+    };
+    Ok(Some(format!("Note: {unknown}. It must be {OLDEST} or later.")))
+}
+
 /// Wires a scope's file and says what was done. All that can be wrong with the file is found out
 /// before anything is made.
 pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
-    let program = find_program(project.process, scope)?.command;
+    let launch = find_program(project.process, scope)?.launch;
     let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let edited = |bytes: Option<&[u8]>| {
         let old = decode(bytes, &shown)?;
-        let new = edit::wire(&old, &program).with_context(|| shown.clone())?;
+        let new = edit::wire(&old, &launch).with_context(|| shown.clone())?;
         Ok::<_, anyhow::Error>((bytes.is_none() || old != new).then_some(new))
     };
     let mut wired = edited(bytes.as_deref())?;
@@ -62,7 +102,7 @@ pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
         Ok((settled, paths.check_writable(scope)))
     })?;
     let entry = WiredFile {
-        command: program.clone(),
+        command: launch.program().to_owned(),
         version: env!("CARGO_PKG_VERSION").into(),
         wired_at: time::spell(project.process.now()),
         ..WiredFile::default()
@@ -91,18 +131,18 @@ pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
     Ok(format!("{shown}: wired {} events ({backup})", Kind::COUNT))
 }
 
-/// What an edit would do to a file, as a diff. The edit gets the text and the program, and gives
-/// `None` if the file would go.
+/// What an edit would do to a file, as a diff. The edit gets the text and how we are started, and
+/// gives `None` if the file would go.
 pub fn preview(
     project: &Project,
     scope: Scope,
-    edit: impl Fn(&str, &str) -> anyhow::Result<Option<String>>,
+    edit: impl Fn(&str, &Launch) -> anyhow::Result<Option<String>>,
 ) -> anyhow::Result<Outcome> {
-    let program = find_program(project.process, scope)?.command;
+    let launch = find_program(project.process, scope)?.launch;
     let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let text = decode(bytes.as_deref(), &shown)?;
-    let after = edit(&text, &program).with_context(|| shown.clone())?;
+    let after = edit(&text, &launch).with_context(|| shown.clone())?;
     if bytes.is_some() && after.as_ref() == Some(&text) {
         return Ok(Outcome::printed(format!("{shown}: nothing would change")));
     }
@@ -117,8 +157,8 @@ pub fn open_settings(project: &Project, scope: Scope) -> anyhow::Result<Settings
 }
 
 struct WiredProgram {
-    /// As the settings name it.
-    command: String,
+    /// As the settings start it.
+    launch: Launch,
     /// The file behind it.
     file: PathBuf,
 }
@@ -130,16 +170,16 @@ fn find_program(process: &Process, scope: Scope) -> anyhow::Result<WiredProgram>
     let file = on_path.unwrap_or(running);
     // Entries are known by this name, also by the next version.
     let is_named = file.file_name().is_some_and(|name| name == PROGRAM);
-    let command = match (scope, file.to_str()) {
-        (Scope::Project, _) => PROGRAM.to_owned(),
+    let launch = match (scope, file.to_str()) {
+        (Scope::Project, _) => Launch::Guarded,
         _ if !is_named => bail!(
             "{}: the program's file has to be called `{PROGRAM}` to be wired by its path; rename it, or link it",
             file.display()
         ),
-        (Scope::Local | Scope::User, Some(path)) => path.to_owned(),
+        (Scope::Local | Scope::User, Some(path)) => Launch::Exec(path.to_owned()),
         (_, None) => bail!("{}: this path is not UTF-8", file.display()),
     };
-    Ok(WiredProgram { command, file })
+    Ok(WiredProgram { launch, file })
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {
@@ -150,6 +190,13 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 fn warnings(project: &Project, scope: Scope) -> Vec<String> {
     let mut warnings = Vec::new();
     let process = project.process;
+    if scope == Scope::Project {
+        warnings.push(format!(
+            "Note: everybody who works in this project reads this file. Their Claude Code must be \
+             {OLDEST} or later: one before 2.1.101 would ignore the whole file, permission rules \
+             included. Who does not have the program gets one hint when a session starts."
+        ));
+    }
     match (scope, process.on_path(PROGRAM), process.program()) {
         (Scope::Project, None, program) => {
             let dir = program.as_deref().and_then(Path::parent).map(PathBuf::from);

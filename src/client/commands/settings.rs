@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
+use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
 use crate::console::project::Project;
 use crate::store::settings_file::SettingsPaths;
@@ -12,23 +13,32 @@ use crate::store::settings_file::SettingsPaths;
 /// Which file, and whether it may be changed.
 #[derive(clap::Args)]
 pub struct SettingsTarget {
-    /// Which settings file: project (.claude/settings.json), local (.claude/settings.local.json)
-    /// or user (~/.claude/settings.json)
-    #[arg(long, default_value = "project", value_name = "SCOPE", value_parser = SuggestedValues(&["project", "local", "user"]))]
-    scope: String,
+    /// Which settings file: local (.claude/settings.local.json), project (.claude/settings.json,
+    /// which everybody reads who works in the project) or user (~/.claude/settings.json). Without
+    /// it: the file of this project that was wired, else the local one
+    #[arg(long, value_name = "SCOPE", value_parser = SuggestedValues(&["local", "project", "user"]))]
+    scope: Option<String>,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
 impl SettingsTarget {
-    pub fn scope(&self) -> anyhow::Result<Scope> {
-        let found = Scope::ALL.into_iter().find(|scope| scope.name() == self.scope);
+    pub fn scope(&self, project: &Project) -> anyhow::Result<Scope> {
+        let Some(named) = &self.scope else {
+            let own = || [Scope::Local, Scope::Project].into_iter();
+            let wired = own().find(|scope| is_wired(project, *scope));
+            // Somebody else may have dropped our entries.
+            let recorded = |scope: &Scope| {
+                with_paths(project, |paths| Ok(paths.wired_file(*scope).is_some())).unwrap_or(false)
+            };
+            return Ok(wired.or_else(|| own().find(recorded)).unwrap_or(Scope::Local));
+        };
+        let found = Scope::ALL.into_iter().find(|scope| scope.name() == named);
         found.ok_or_else(|| {
             anyhow!(
-                "there is no scope `{}`; there are project (.claude/settings.json), local \
-                 (.claude/settings.local.json) and user (~/.claude/settings.json)",
-                self.scope
+                "there is no scope `{named}`; there are local (.claude/settings.local.json), project \
+                 (.claude/settings.json) and user (~/.claude/settings.json)"
             )
         })
     }
@@ -68,6 +78,12 @@ pub fn with_paths<T>(
 /// A scope's file and its bytes, if there is one.
 pub fn read_scope(project: &Project, scope: Scope) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
     with_paths(project, |paths| Ok((paths.path(scope)?, paths.read(scope)?)))
+}
+
+/// Whether a scope's file has an entry of ours.
+pub fn is_wired(project: &Project, scope: Scope) -> bool {
+    let bytes = read_scope(project, scope).ok().and_then(|(_, bytes)| bytes);
+    bytes.is_some_and(|bytes| edit::is_wired(&String::from_utf8_lossy(&bytes)))
 }
 
 pub fn decode(bytes: Option<&[u8]>, shown: &str) -> anyhow::Result<String> {

@@ -1,18 +1,22 @@
 //! `hookkeeper uninstall`: our entries out of a settings file. If nothing else has changed the
 //! file since, it gets its old bytes back.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, bail};
 
 use crate::client::commands::install::{open_settings, preview};
-use crate::client::commands::purge::{PURGED, purge_client, purge_project};
-use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
+use crate::client::commands::purge::{Mode, PURGED, purge_client, purge_project};
+use crate::client::commands::settings::{SettingsTarget, decode, is_wired, read_scope, with_paths};
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
 use crate::console::project::Project;
+use crate::console::{checkout, diff};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::store::home::SETTINGS;
-use crate::store::settings_file::{Original, SettingsPaths};
+use crate::store::settings_file::installs;
+use crate::store::settings_file::{Original, Recorded, SettingsPaths};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -25,10 +29,11 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let scope = options.target.scope()?;
+    let scope = options.target.scope(project)?;
     let dry = options.target.dry_run;
+    let root = project.root()?;
     let mut lines = Vec::new();
-    let mut diff = Printed::default();
+    let mut shown_first = Printed::default();
     let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let found = decode(bytes.as_deref(), &shown)?;
@@ -36,7 +41,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     edit::unwire(&found, None).with_context(|| shown.clone())?;
     let other_scopes = other_wired_scopes(project, scope);
     if options.purge {
-        // The state know how to give that file back.
+        if root.join(".claude").is_symlink() {
+            bail!(
+                ".claude is a link: nothing is deleted through it. Without --purge the hooks are taken out"
+            );
+        }
+        // The state knows how to give that file back.
         if let Some((other, path)) = other_scopes.iter().find(|(other, _)| *other != Scope::User) {
             bail!(
                 "{} still wires HookKeeper; first: hookkeeper uninstall --scope {}",
@@ -45,10 +55,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             );
         }
     }
-    if edit::is_wired(&found) {
+    if edit::has_ours(&found) {
         match dry {
-            true => diff = preview_unwire(project, scope)?,
-            false => lines.push(unwire(project, scope)?),
+            true => shown_first = preview_unwire(project, scope)?,
+            false => {
+                let (said, doubt) = unwire(project, scope)?;
+                lines.push(said);
+                shown_first = doubt.unwrap_or_default();
+            }
         }
     } else if let (Some((other, path)), false) = (other_scopes.first(), options.purge) {
         remove_record(project, scope, dry)?;
@@ -70,8 +84,18 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             ));
         }
     }
-    diff.push(lines.join("\n"));
-    Ok(Outcome::printed(diff))
+    if !dry {
+        lines.extend(match checkout::unhide(&root) {
+            Ok(lines) => {
+                lines.iter().map(|line| format!(".git/info/exclude: without {line}")).collect()
+            }
+            Err(why) => {
+                vec![format!("Warning: git's list of hidden files stays as it is: {why:#}")]
+            }
+        });
+    }
+    shown_first.push(lines.join("\n"));
+    Ok(Outcome::printed(shown_first))
 }
 
 /// The entries are gone already; then the record of them goes too.
@@ -84,41 +108,80 @@ fn remove_record(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<(
     Ok(())
 }
 
-fn unwire(project: &Project, scope: Scope) -> anyhow::Result<String> {
+fn unwire(project: &Project, scope: Scope) -> anyhow::Result<(String, Option<Printed>)> {
     with_paths(project, |paths| paths.check_writable(scope))?;
     let mut file = open_settings(project, scope)?;
     let shown = project.shown(&file.path);
-    let Some(now) = file.read()? else { return Ok(format!("{shown}: the file is gone")) };
-    let (after, exact) =
-        without_us(file.original(&now)?, file.first_backup()?.as_deref(), &now, &shown)?;
-    file.replace_unwired(&now, after.as_deref().map(str::as_bytes))?;
-    Ok(match (after, exact) {
+    let Some(now) = file.read()? else { return Ok((format!("{shown}: the file is gone"), None)) };
+    let unwired = without_us(file.original(&now)?, file.first_backup()?.as_deref(), &now, &shown)?;
+    file.replace_unwired(&now, unwired.after.as_deref().map(str::as_bytes))?;
+    let said = match (&unwired.after, unwired.is_exact) {
         (None, _) => format!("{shown}: removed; there was no such file before"),
         (Some(_), true) => format!("{shown}: as it was before"),
         (Some(_), false) => {
             format!("{shown}: HookKeeper's entries are out; everything else stays as it is")
         }
-    })
+    };
+    Ok((said, unwired.doubt))
 }
 
-/// What becomes of a file: its old bytes if they are known, and nothing of ours in them. `first` is
-/// what it was before the first install. Also whether these are just the old bytes.
+/// What becomes of a settings file.
+struct Unwired {
+    /// `None`: it goes.
+    after: Option<String>,
+    /// These are just the bytes that it had before.
+    is_exact: bool,
+    /// What the record says that it was, if that differs and is not believed.
+    doubt: Option<Printed>,
+}
+
+/// The old bytes of a file if they are known, and nothing of ours in them. `first` is what it was
+/// before the first install.
 fn without_us(
-    original: Original,
+    recorded: Recorded,
     first: Option<&[u8]>,
     now: &[u8],
     shown: &str,
-) -> anyhow::Result<(Option<String>, bool)> {
-    let (bytes, is_known) = match original {
-        Original::NoFile => return Ok((None, true)),
-        Original::Bytes(bytes) => (bytes, true),
-        Original::Unknown => (now.to_vec(), false),
-    };
-    let old = decode(Some(&bytes), shown)?;
+) -> anyhow::Result<Unwired> {
     let first = first.map(String::from_utf8_lossy);
-    let new = edit::unwire(&old, first.as_deref()).with_context(|| shown.to_owned())?;
-    let exact = is_known && new == old;
-    Ok((Some(new), exact))
+    let unwire = |bytes: &[u8]| {
+        let old = decode(Some(bytes), shown)?;
+        let new = edit::unwire(&old, first.as_deref()).with_context(|| shown.to_owned())?;
+        anyhow::Ok((new == old, new))
+    };
+    let Recorded { original, is_trusted } = recorded;
+    match original {
+        Original::NoFile if is_trusted => {
+            return Ok(Unwired { after: None, is_exact: true, doubt: None });
+        }
+        Original::Bytes(bytes) if is_trusted => {
+            let (is_exact, new) = unwire(&bytes)?;
+            return Ok(Unwired { after: Some(new), is_exact, doubt: None });
+        }
+        _ => {}
+    }
+    // A record that came with the project could say anything: it is shown, and not followed.
+    let (_, new) = unwire(now)?;
+    let mut unwired = Unwired { after: None, is_exact: false, doubt: None };
+    let begin = "The record of what it was was not made here, and is not followed.";
+    match original {
+        Original::Unknown => {}
+        Original::NoFile => {
+            unwired.doubt = Some(format!("{begin} It says: there was no file.\n").into())
+        }
+        Original::Bytes(bytes) => match unwire(&bytes) {
+            Ok((is_exact, recorded)) if recorded == new => unwired.is_exact = is_exact,
+            Ok((_, recorded)) => {
+                let diff = diff::unified(&new, &recorded, shown, "the record", false);
+                let mut doubt = Printed::from(format!("{begin} It says:\n"));
+                doubt.push(diff);
+                unwired.doubt = Some(doubt);
+            }
+            Err(_) => unwired.doubt = Some(format!("{begin}\n").into()),
+        },
+    }
+    unwired.after = Some(new);
+    Ok(unwired)
 }
 
 /// What `unwire` would do, as a diff.
@@ -127,7 +190,7 @@ fn preview_unwire(project: &Project, scope: Scope) -> anyhow::Result<Printed> {
         let (original, first) = with_paths(project, |paths| {
             Ok((paths.original(scope, text.as_bytes())?, paths.first_backup(scope)?))
         })?;
-        Ok(without_us(original, first.as_deref(), text.as_bytes(), scope.name())?.0)
+        Ok(without_us(original, first.as_deref(), text.as_bytes(), scope.name())?.after)
     })?;
     Ok(diff.stdout.unwrap_or_default())
 }
@@ -136,34 +199,37 @@ fn preview_unwire(project: &Project, scope: Scope) -> anyhow::Result<Printed> {
 fn other_wired_scopes(project: &Project, scope: Scope) -> Vec<(Scope, std::path::PathBuf)> {
     let others = Scope::ALL.into_iter().filter(|other| *other != scope);
     let wired = others.filter_map(|other| {
-        let (path, bytes) = read_scope(project, other).ok()?;
-        edit::is_wired(&String::from_utf8_lossy(&bytes?)).then_some((other, path))
+        let (path, _) = read_scope(project, other).ok()?;
+        is_wired(project, other).then_some((other, path))
     });
     wired.collect()
 }
 
 fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<String>> {
     let root = project.root()?;
-    let (home, client) = (project.process.home(), project.process.client_dir());
-    let mut gone = ["state", "branches", SETTINGS, PURGED]
-        .map(|name| root.join(".claude").join(name))
-        .to_vec();
-    if scope == Scope::User {
-        gone.extend(client.as_ref().map(|client| client.join("hookkeeper")));
+    let mode = if dry { Mode::Preview } else { Mode::Do };
+    let claude = root.join(".claude");
+    let mut places = ["state", "branches", SETTINGS, PURGED].map(|name| claude.join(name)).to_vec();
+    let client = project.process.client_dir().filter(|_| scope == Scope::User);
+    let own = client.as_ref().map(|client| client.join(installs::FOLDER));
+    places.extend(own.clone());
+    places.retain(|path| path.exists());
+    if places.is_empty() {
+        return Ok(vec![format!("{}: there is no state", project.shown(&claude.join("state")))]);
     }
-    gone.retain(|path| path.exists());
-    if gone.is_empty() {
-        return Ok(vec![format!(
-            "{}: there is no state",
-            project.shown(&root.join(".claude/state"))
-        )]);
+    let kept = purge_project(&root, project.process.home().as_deref(), mode)?;
+    let mut kept: Vec<_> = kept.iter().map(|path| claude.join(path)).collect();
+    if let (Some(client), Some(own)) = (client, own) {
+        kept.extend(purge_client(&client, mode)?.iter().map(|path| own.join(path)));
     }
-    if !dry {
-        purge_project(&root, home.as_deref())?;
-        if let (Scope::User, Some(client)) = (scope, client) {
-            purge_client(&client)?;
-        }
-    }
-    let done = if dry { "would be deleted" } else { "deleted" };
-    Ok(gone.iter().map(|path| format!("{}: {done}", project.shown(path))).collect())
+    let done = |place: &PathBuf| match kept.iter().any(|path| path.starts_with(place)) {
+        true if dry => "what is ours would be deleted",
+        true => "what is ours is deleted",
+        false if dry => "would be deleted",
+        false => "deleted",
+    };
+    let mut lines: Vec<String> =
+        places.iter().map(|place| format!("{}: {}", project.shown(place), done(place))).collect();
+    lines.extend(kept.iter().map(|path| format!("{}: not ours, stays", project.shown(path))));
+    Ok(lines)
 }

@@ -1,14 +1,16 @@
 //! Our entries into the text of a settings file, and out of it. Each step changes one place and
 //! reads the text again, so that no step has to know what another one moved.
 
-use crate::client::settings::handler::{PROGRAM, is_compound, is_current, is_ours, wired_group};
+use crate::client::settings::handler::{
+    self, Launch, PROGRAM, is_compound, is_current, is_ours, wired_group,
+};
 use crate::client::settings::layout::Layout;
 use crate::client::settings::matcher::is_equivalent;
 use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
 use crate::core::event::{EventRow, Kind};
 
-/// The text with all our events wired to `program`. What is wired already stays as it is.
-pub fn wire(text: &str, program: &str) -> Result<String, Malformed> {
+/// The text with all our events wired. What is wired already stays as it is.
+pub fn wire(text: &str, launch: &Launch) -> Result<String, Malformed> {
     let mut text = if is_blank(text) { format!("{text}{{}}\n") } else { text.to_owned() };
     check_shape(&text)?;
     text = remove_entries(
@@ -16,14 +18,14 @@ pub fn wire(text: &str, program: &str) -> Result<String, Malformed> {
         &|event, matcher, handler, first| {
             let row = Kind::from_wire(event).map(Kind::row);
             let stays = row.is_some_and(|row| {
-                is_equivalent(row.matcher, matcher) && is_current(handler, row, program)
+                is_equivalent(row.matcher, matcher) && is_current(handler, row, launch)
             });
             !(first && stays)
         },
         None,
     )?;
     for kind in Kind::ALL {
-        text = add_group(text, kind.row(), program)?;
+        text = add_group(text, kind.row(), launch)?;
     }
     Ok(text)
 }
@@ -38,7 +40,16 @@ pub fn unwire(text: &str, first: Option<&str>) -> Result<String, Malformed> {
     // Entries of ours that were there before are not what somebody else wants to keep.
     let first = first.and_then(|first| unwire(first, None).ok());
     let first = first.and_then(|first| tree::parse(&first).ok());
-    remove_entries(text.to_owned(), &|_, _, _, _| true, first.as_ref())
+    let mut text = remove_entries(text.to_owned(), &|_, _, _, _| true, first.as_ref())?;
+    loop {
+        let root = tree::parse(&text)?;
+        let Some(at) = root.members().iter().position(is_our_status_line) else { return Ok(text) };
+        text = Removable { holder: &root, at }.remove_from(&text);
+    }
+}
+
+fn is_our_status_line(member: &Member) -> bool {
+    member.key == "statusLine" && handler::is_our_status_line(&member.value)
 }
 
 /// The events with an entry that calls us in the middle of something longer.
@@ -65,6 +76,12 @@ pub fn is_our_plugin(key: &str) -> bool {
 pub fn is_wired(text: &str) -> bool {
     let any_ours = |root: Node| events(&root).any(|event| handlers(&event.value).any(is_ours));
     tree::parse(text).is_ok_and(any_ours)
+}
+
+/// Whether there is anything of ours in it: an entry, or the status line.
+pub fn has_ours(text: &str) -> bool {
+    let status_line = |root: Node| root.members().iter().any(is_our_status_line);
+    is_wired(text) || tree::parse(text).is_ok_and(status_line)
 }
 
 /// The text with a value for a key of the outermost object.
@@ -116,23 +133,23 @@ fn handlers(groups: &Node) -> impl Iterator<Item = &Node> {
 }
 
 /// Adds our group for an event, unless there is an entry of ours.
-fn add_group(text: String, row: &EventRow, program: &str) -> Result<String, Malformed> {
+fn add_group(text: String, row: &EventRow, launch: &Launch) -> Result<String, Malformed> {
     let root = tree::parse(&text)?;
     let layout = Layout::detect(&text, &root);
-    let (name, group) = (row.wire, wired_group(row, program));
+    let (name, group) = (row.wire, wired_group(row, launch));
     let Some(hooks) = root.get("hooks") else {
         let empty = serde_json::json!({});
         let text = layout.insert(&text, &root, Some("hooks"), &empty);
-        return add_group(text, row, program);
+        return add_group(text, row, launch);
     };
     if hooks.is_null() {
-        return add_group(layout.replace(&text, hooks, "{}"), row, program);
+        return add_group(layout.replace(&text, hooks, "{}"), row, launch);
     }
     let list = serde_json::json!([group]);
     Ok(match hooks.get(name) {
         None => layout.insert(&text, hooks, Some(name), &list),
         Some(groups) if groups.is_null() => {
-            return add_group(layout.replace(&text, groups, "[]"), row, program);
+            return add_group(layout.replace(&text, groups, "[]"), row, launch);
         }
         Some(groups) if handlers(groups).any(is_ours) => text,
         Some(groups) => layout.insert(&text, groups, None, &group),
@@ -232,16 +249,20 @@ pub fn item_spans(holder: &Node) -> Vec<std::ops::Range<usize>> {
 mod tests {
     use super::*;
 
+    fn exec() -> Launch {
+        Launch::Exec(PROGRAM.into())
+    }
+
     /// Round trips over many files are in `tests/settings.rs`; here is what can be seen at a glance.
     #[test]
     fn entries_go_in_and_out() {
         let before = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n    }\n}";
-        let after = wire(before, "hookkeeper").unwrap();
+        let after = wire(before, &exec()).unwrap();
         assert!(after.contains(
             "\"command\": \"say done\"}]}, {\"hooks\": [{\"type\": \"command\", \"command\": \"hookkeeper\", \"args\": [\"hook\"], \"timeout\": 10}]}]"
         ));
         assert!(after.contains("\n        \"SessionEnd\": [\n            {\n"));
-        assert_eq!(wire(&after, "hookkeeper").unwrap(), after);
+        assert_eq!(wire(&after, &exec()).unwrap(), after);
         assert_eq!(unwire(&after, None).unwrap(), before);
         assert!(is_wired(&after) && !is_wired(before));
     }
@@ -251,11 +272,39 @@ mod tests {
         let old = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/hookkeeper hook", "timeout": 10000}]}],
             "WorktreeCreate": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"]}]}],
             "SessionStart": [{"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"], "timeout": 30, "mine": 1}]}]}}"#;
-        let new = wire(old, "hookkeeper").unwrap();
+        let new = wire(old, &exec()).unwrap();
         assert!(!new.contains("/old/") && !new.contains("WorktreeCreate"));
         assert!(new.contains("\"timeout\": 30, \"mine\": 1"));
         assert_eq!(new.matches("\"hook\"").count(), Kind::COUNT);
         assert_eq!(unwire(&new, None).unwrap(), "{}");
+    }
+
+    #[test]
+    fn a_shared_file_gets_the_guarded_form_in_the_place_of_another() {
+        let bare = wire("{}", &exec()).unwrap();
+        let guarded = wire(&bare, &Launch::Guarded).unwrap();
+        assert_eq!(guarded, wire("{}", &Launch::Guarded).unwrap());
+        assert_eq!(guarded.matches("command -v hookkeeper").count(), Kind::COUNT);
+        assert_eq!(guarded.matches("systemMessage").count(), 1);
+        assert_eq!(wire(&guarded, &exec()).unwrap(), bare);
+        assert_eq!(unwire(&guarded, None).unwrap(), "{}");
+    }
+
+    #[test]
+    fn our_status_line_goes_and_another_one_stays() {
+        let line = |command: &str| {
+            format!(
+                "{{\"model\": \"opus\", \"statusLine\": {{\"type\": \"command\", \"command\": \"{command}\"}}}}"
+            )
+        };
+        for ours in ["hookkeeper statusline", "/a/hookkeeper statusline --plain"] {
+            assert!(has_ours(&line(ours)));
+            assert_eq!(unwire(&line(ours), None).unwrap(), "{\"model\": \"opus\"}");
+        }
+        for other in ["starship", "hookkeeper statusline | lolcat", "echo hookkeeper statusline"] {
+            assert!(!has_ours(&line(other)));
+            assert_eq!(unwire(&line(other), None).unwrap(), line(other));
+        }
     }
 
     #[test]
@@ -265,7 +314,7 @@ mod tests {
             ("{\"hooks\": []}", "line 1, column 11: `hooks` must be an object"),
             ("{\"hooks\": {\n\"Stop\": {}}}", "line 2, column 9: `hooks.Stop` must be a list"),
         ] {
-            assert_eq!(wire(text, "hookkeeper").unwrap_err().to_string(), what);
+            assert_eq!(wire(text, &exec()).unwrap_err().to_string(), what);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::client::settings::handler::{Launch, wired_group};
 use crate::core::event::{EventRow, Kind};
 
 #[test]
@@ -26,22 +27,29 @@ fn wiring_files_are_what_the_table_of_events_says() {
 }
 
 fn example() -> String {
-    format!("{{\n{}\n}}\n", hooks("hookkeeper", |_| "hook"))
+    // What `install --scope project` writes: whoever copies it may share it.
+    let starts = |row: &EventRow| {
+        let group = wired_group(row, &Launch::Guarded);
+        let command = group.pointer("/hooks/0/command").unwrap();
+        format!("\"command\": {command}")
+    };
+    format!("{{\n{}\n}}\n", hooks(starts))
 }
 
 fn plugin_hooks() -> String {
     let launcher = "${CLAUDE_PLUGIN_ROOT}/hooks/hookkeeper.sh";
     let description = "HookKeeper keeps state: agents, sessions, errors, compaction";
-    let hooks = hooks(launcher, |row| row.wire);
+    let starts = |row: &EventRow| format!(r#""command": "{launcher}", "args": ["{}"]"#, row.wire);
+    let hooks = hooks(starts);
     format!("{{\n  \"description\": \"{description}\",\n{hooks}\n}}\n")
 }
 
-fn hooks(program: &str, argument: fn(&EventRow) -> &str) -> String {
+fn hooks(starts: impl Fn(&EventRow) -> String) -> String {
     let events = Kind::ALL.map(|kind| {
         let row = kind.row();
         let handler = format!(
-            r#""hooks": [{{ "type": "command", "command": "{program}", "args": ["{}"], "timeout": {} }}]"#,
-            argument(row),
+            r#""hooks": [{{ "type": "command", {}, "timeout": {} }}]"#,
+            starts(row),
             row.timeout
         );
         let group = match row.matcher {

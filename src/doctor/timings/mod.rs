@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::client::hook_runs::{HookRun, RunResult};
-use crate::client::settings::handler::PROGRAM;
+use crate::client::settings::handler::{PROGRAM, command_steps};
 use crate::core::command_line;
 
 /// What came together: runs of one event, or of one command at one event.
@@ -81,7 +81,7 @@ fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
 
 /// The client notes program and arguments as one line.
 fn is_ours(line: &str) -> bool {
-    let steps = command_line::steps(line);
+    let steps = command_steps(line);
     let hook = |step: &Vec<String>| step.get(1).is_none_or(|word| word == "hook");
     let launcher = |step: &Vec<String>| command_line::program(step) == "hookkeeper.sh";
     let ours = |step: &Vec<String>| command_line::program(step) == PROGRAM && hook(step);

@@ -14,7 +14,7 @@ pub mod verify;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use crate::console::project::Project;
@@ -72,8 +72,8 @@ enum Subcommand {
     /// Make the worktree of a task
     #[command(after_help = "Example:\n  hookkeeper execute start docs/tasks/shop L1-001")]
     Start(TaskTarget),
-    /// Run a task's commands in its worktree; if they pass, it waits to be merged
-    #[command(after_help = "Example:\n  hookkeeper execute verify docs/tasks/shop L1-001")]
+    /// What `run-verify` was called before
+    #[command(hide = true)]
     Verify(verify::Arguments),
     /// Record that an attempt failed
     #[command(
@@ -112,7 +112,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let session = options.who.id(project.process);
             start::run(&open(&task.target)?, &task.id, session, task.target.json)
         }
-        Subcommand::Verify(verify) => verify::run(project, &open(&verify.task.target)?, verify),
+        Subcommand::Verify(verify) => {
+            let folder = open(&verify.task.target)?;
+            let command = folder.command(&format!("verify {}", verify.task.id));
+            bail!("`execute` runs no commands of a plan: {command}");
+        }
         Subcommand::Fail(fail) => fail::run(project, &open(&fail.task.target)?, fail),
         Subcommand::Merge(target) => merge::run(&open(target)?, target.json),
         Subcommand::Status(target) => status::run(&open(target)?, target.json),
@@ -122,6 +126,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         Subcommand::ResetTask(reset) => reset::run_task(&open(&reset.task.target)?, reset),
         Subcommand::Reset(reset) => reset::run(&open(&reset.target)?, reset),
     }
+}
+
+/// What runs the commands of a plan has a word of its own: a permission for `execute` does not cover it.
+pub fn run_verify(project: &Project, options: &verify::Arguments) -> anyhow::Result<Outcome> {
+    verify::run(project, &open_folder(project, &options.task.target.tasks)?, options)
 }
 
 fn open_folder<'a>(project: &'a Project, tasks: &Path) -> anyhow::Result<TasksFolder<'a>> {

@@ -1,4 +1,4 @@
-//! `execute verify`: a task's commands, in its worktree. Their exit codes decide.
+//! `run-verify`: a task's commands, in its worktree. Their exit codes decide.
 
 use std::time::Duration;
 

@@ -116,7 +116,7 @@ pub struct Gate {
     pub coverage_first: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What `gate run` has run, and what came of it.
+    /// What `run-gate` has run, and what came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -266,13 +266,13 @@ pub fn reason(queue: &Queue) -> Words {
         lines.push(
             "It has no gate and no item yet, so it cannot be completed: add what has to be done \
              (`hookkeeper queue add --priority S1 --title …`) and what has to pass \
-             (`hookkeeper gate run test -- CMD…`)."
+             (`hookkeeper run-gate test -- CMD…`)."
                 .into(),
         );
     }
     lines.push(format!(
         "It is complete after {PASSES} iterations in a row in which every gate passed and no item is open \
-         ({} so far). Items: `hookkeeper queue start ID`, `hookkeeper queue done ID`. Gates: `hookkeeper gate run NAME -- CMD…`. \
+         ({} so far). Items: `hookkeeper queue start ID`, `hookkeeper queue done ID`. Gates: `hookkeeper run-gate NAME -- CMD…`. \
          State: .claude/state/loop/LOOP_STATE.md, .claude/state/loop/work_queue.json.",
         queue.consecutive_passes
     ));

@@ -7,6 +7,8 @@ mod place;
 mod remove;
 mod rename;
 pub mod seen;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -55,7 +57,7 @@ impl Dir {
     /// A directory in this one. `None` if there is none; an error if it is anything else.
     pub fn sub(&self, name: &str) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())) {
+        match retry_on_intr(|| rustix::fs::openat(&self.fd, plain(name)?, flags, Mode::empty())) {
             Ok(fd) => Ok(Some(Self { fd, path: self.path_of(name), owner: self.owner })),
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP | Errno::NOTDIR) => {
@@ -92,7 +94,7 @@ impl Dir {
             if let Some(dir) = self.sub(name)? {
                 return Ok(dir);
             }
-            match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, mode)) {
+            match retry_on_intr(|| rustix::fs::mkdirat(&self.fd, plain(name)?, mode)) {
                 Ok(()) => self.give_named(name),
                 Err(Errno::EXIST) => {}
                 Err(error) => {
@@ -105,7 +107,7 @@ impl Dir {
 
     /// A directory that was not there before: what somebody else made is not used.
     pub fn make_new(&self, name: &str) -> Result<Self> {
-        retry_on_intr(|| rustix::fs::mkdirat(&self.fd, name, PRIVATE_DIR))
+        retry_on_intr(|| rustix::fs::mkdirat(&self.fd, plain(name)?, PRIVATE_DIR))
             .map_err(|error| Error::io("make the directory", &self.path_of(name), error))?;
         self.give_named(name);
         self.make(name)
@@ -194,7 +196,7 @@ impl Dir {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let failed = |error: io::Error| Error::io("write", &self.path_of(name), error);
-        let opened = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, mode));
+        let opened = retry_on_intr(|| rustix::fs::openat(&self.fd, plain(name)?, flags, mode));
         let mut file = File::from(opened.map_err(|error| failed(error.into()))?);
         self.give(&file);
         let written = write_all(&mut file, pieces).and_then(|()| match sync {
@@ -254,7 +256,7 @@ impl Dir {
 
     /// What a name stands for; only `NotFound` means that it stands for nothing.
     fn kind(&self, name: &str) -> Result<Option<FileType>> {
-        match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match self.stat(name) {
             Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(Error::io("look at", &self.path_of(name), error)),
@@ -267,7 +269,7 @@ impl Dir {
 
     /// Whether nobody may write to a file, or at least we may not.
     pub fn is_read_only(&self, name: &str) -> bool {
-        let Ok(stat) = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        let Ok(stat) = self.stat(name) else {
             return false;
         };
         stat.st_mode & 0o222 == 0
@@ -278,8 +280,13 @@ impl Dir {
         rustix::fs::accessat(&self.fd, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
     }
 
+    /// What is at a name, itself: a link is a link.
+    fn stat(&self, name: &str) -> std::result::Result<rustix::fs::Stat, Errno> {
+        rustix::fs::statat(&self.fd, plain(name)?, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
     fn file_type(&self, name: &str) -> Option<FileType> {
-        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat = self.stat(name).ok()?;
         Some(FileType::from_raw_mode(stat.st_mode))
     }
 
@@ -317,29 +324,26 @@ impl Dir {
 
     /// When something was last changed, in seconds since 1970.
     pub fn modified(&self, name: &str) -> i64 {
-        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            .map_or(0, |stat| stat.st_mtime)
+        self.stat(name).map_or(0, |stat| stat.st_mtime)
     }
 
     /// How many bytes a file has.
     pub fn size(&self, name: &str) -> u64 {
-        let stat = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
-        stat.map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
+        self.stat(name).map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0))
     }
 
     /// When something came here or was changed, whichever was later: seconds and nanoseconds.
     pub fn arrived(&self, name: &str) -> (i64, i64) {
-        rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            .map_or((0, 0), |stat| (stat.st_ctime, stat.st_ctime_nsec as i64))
+        self.stat(name).map_or((0, 0), |stat| (stat.st_ctime, stat.st_ctime_nsec as i64))
     }
 
     fn open_file(&self, name: &str, flags: OFlags) -> std::result::Result<File, Errno> {
-        let fd = retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, PRIVATE_FILE))?;
+        let fd = retry_on_intr(|| rustix::fs::openat(&self.fd, plain(name)?, flags, PRIVATE_FILE))?;
         Ok(File::from(fd))
     }
 
     fn unlink(&self, name: &str, flags: AtFlags) -> Result<()> {
-        match retry_on_intr(|| rustix::fs::unlinkat(&self.fd, name, flags)) {
+        match retry_on_intr(|| rustix::fs::unlinkat(&self.fd, plain(name)?, flags)) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(Error::io("remove", &self.path_of(name), error)),
         }
@@ -360,30 +364,10 @@ fn write_all(file: &mut File, mut pieces: &mut [IoSlice]) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::json::scan::Span;
-    use crate::core::pieces::Pieces;
-
-    #[test]
-    fn pieces_are_written_one_after_the_other() {
-        let source = std::rc::Rc::new("0123456789".repeat(10_000).into_bytes());
-        let path = std::env::temp_dir().join(format!("hookkeeper-pieces-{source:p}"));
-        #[expect(clippy::disallowed_methods, reason = "a test makes its own folder")]
-        std::fs::create_dir_all(&path).unwrap();
-        let mut pieces = Pieces::default();
-        for end in [100_000, 5_000, 0] {
-            pieces.push("[");
-            pieces.keep(&source, Span { start: 0, end });
-        }
-        let dir = Dir::open(&path).unwrap();
-        let slices: Vec<&[u8]> = pieces.slices().collect();
-        dir.create_of("new", &slices, true).unwrap();
-        assert_eq!(dir.read("new").unwrap(), Some(pieces.to_vec()));
-        dir.create("empty", b"", false).unwrap();
-        assert_eq!(dir.read("empty").unwrap(), Some(Vec::new()));
-        #[expect(clippy::disallowed_methods, reason = "a test removes its own folder")]
-        std::fs::remove_dir_all(&path).unwrap();
+/// A name in this directory. One with a `/` in it would be a way through links, and out of here.
+fn plain(name: &str) -> std::result::Result<&str, Errno> {
+    if matches!(name, "" | "." | "..") || name.contains('/') {
+        return Err(Errno::PERM);
     }
+    Ok(name)
 }

@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::core::error::{Error, Result};
-use crate::store::dir::Dir;
+use crate::store::dir::{Dir, plain};
 
 /// What is copied from another file system, before it is whole.
 const COPY: &str = ".copy";
@@ -29,7 +29,7 @@ impl Dir {
     /// Moves a file or a folder, in the place of a file that has the name. From one file system to
     /// another it is copied.
     pub fn rename(&self, from: &str, to: &Self, name: &str) -> Result<()> {
-        match retry_on_intr(|| rustix::fs::renameat(&self.fd, from, &to.fd, name)) {
+        match retry_on_intr(|| rustix::fs::renameat(&self.fd, plain(from)?, &to.fd, plain(name)?)) {
             Ok(()) => Ok(()),
             Err(Errno::XDEV) => self.move_across(from, to, name),
             Err(error) => Err(Error::io("replace", &to.path_of(name), error)),
@@ -55,7 +55,9 @@ impl Dir {
         #[cfg(target_os = "linux")]
         {
             let flags = rustix::fs::RenameFlags::NOREPLACE;
-            match retry_on_intr(|| rustix::fs::renameat_with(&self.fd, from, &to.fd, name, flags)) {
+            match retry_on_intr(|| {
+                rustix::fs::renameat_with(&self.fd, plain(from)?, &to.fd, plain(name)?, flags)
+            }) {
                 Ok(()) => return Ok(()),
                 // A file system that cannot: then we look first.
                 Err(error) if is_unable(error) => {}
@@ -73,8 +75,9 @@ impl Dir {
         #[cfg(target_os = "linux")]
         {
             let flags = rustix::fs::RenameFlags::EXCHANGE;
-            let exchanged =
-                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, one, &self.fd, other, flags));
+            let exchanged = retry_on_intr(|| {
+                rustix::fs::renameat_with(&self.fd, plain(one)?, &self.fd, plain(other)?, flags)
+            });
             match exchanged {
                 Ok(()) => Ok(true),
                 Err(error) if is_unable(error) => Ok(false),
@@ -94,8 +97,9 @@ impl Dir {
         #[cfg(target_os = "linux")]
         {
             let exchange = rustix::fs::RenameFlags::EXCHANGE;
-            let exchanged =
-                retry_on_intr(|| rustix::fs::renameat_with(&self.fd, new, &to.fd, name, exchange));
+            let exchanged = retry_on_intr(|| {
+                rustix::fs::renameat_with(&self.fd, plain(new)?, &to.fd, plain(name)?, exchange)
+            });
             if exchanged.is_ok() {
                 // A kill before this leaves the old file to the next event's sweep.
                 return self.remove(new).map_err(|error| {

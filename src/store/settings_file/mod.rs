@@ -1,6 +1,7 @@
 //! A settings file of the client, edited as the state is: under a lock, replaced whole, with a
 //! numbered backup. It is its user's file, so its mode, its owner and a symlink to it stay.
 
+pub mod installs;
 pub mod paths;
 
 use std::io;
@@ -15,11 +16,13 @@ use crate::store::dir::Dir;
 use crate::store::home::{self, Entered};
 use crate::store::lock::{self, Lock};
 
+use installs::Installs;
 pub use paths::SettingsPaths;
 
 /// Backups of one file.
 const MAX_BACKUPS: usize = 20;
 const RECORD: &str = "wiring.json";
+const NEW_RECORD: &str = ".wiring.new";
 
 /// A settings file that nobody else of us edits now.
 pub struct SettingsFile {
@@ -30,6 +33,7 @@ pub struct SettingsFile {
     /// The directory that has the backups and the record.
     backups: Dir,
     record: Wiring,
+    installs: Installs,
     _lock: Lock,
 }
 
@@ -39,15 +43,10 @@ impl SettingsFile {
         let real = paths.resolve(&path)?;
         let (claude, state, lock) = match (scope, paths.client) {
             (Scope::User, Some(client)) => {
-                let claude = match (client.parent(), client.file_name()) {
-                    (Some(parent), Some(name)) if !client.exists() => {
-                        Dir::open(parent)?.for_its_owner().make(&name.to_string_lossy())?
-                    }
-                    _ => Dir::open(client)?,
+                let claude = installs::open_client(client)?.for_its_owner();
+                let open = || {
+                    Ok((Dir::open(claude.path())?.for_its_owner(), claude.make(installs::FOLDER)?))
                 };
-                let claude = claude.for_its_owner();
-                let open =
-                    || Ok((Dir::open(claude.path())?.for_its_owner(), claude.make("hookkeeper")?));
                 let (claude, own, Some(lock)) = lock::acquire_in(lock::PATIENCE, open)? else {
                     return Err(Error::Busy);
                 };
@@ -66,7 +65,8 @@ impl SettingsFile {
         let backups = state.make("settings")?;
         let record = read_record(&backups)?;
         let name = file_name(&real);
-        let file = Self { path, scope, dir, name, backups, record, _lock: lock };
+        let installs = Installs::of(&path, paths.client);
+        let file = Self { path, scope, dir, name, backups, record, installs, _lock: lock };
         file.keep_leftover()?;
         Ok(file)
     }
@@ -107,6 +107,8 @@ impl SettingsFile {
         entry.file = self.file_name();
         entry.scope = self.scope.name().to_owned();
         let after = sha256_hex(new);
+        // Without it the record is not believed later, which is no reason to fail now.
+        let _ = self.installs.note(old, &after);
         self.record
             .add(entry, InstallStep { backup: backup.clone(), after, ..InstallStep::default() });
         self.write_record()?;
@@ -115,17 +117,13 @@ impl SettingsFile {
     }
 
     /// What was there before the installs that led to `now`.
-    pub fn original(&self, now: &[u8]) -> Result<Original> {
-        find_original(&self.backups, self.steps(), now)
+    pub fn original(&self, now: &[u8]) -> Result<Recorded> {
+        find_original(&self.backups, self.record.file(&self.file_name()), &self.installs, now)
     }
 
     /// The file as it was before the first install that is known.
     pub fn first_backup(&self) -> Result<Option<Vec<u8>>> {
-        read_first_backup(&self.backups, self.steps())
-    }
-
-    fn steps(&self) -> &[InstallStep] {
-        self.record.file(&self.file_name()).map_or(&[], |file| &file.steps)
+        read_first_backup(&self.backups, self.record.file(&self.file_name()))
     }
 
     /// Puts an unwired text, or nothing, in the place of `old`.
@@ -171,10 +169,9 @@ impl SettingsFile {
     }
 
     fn write_record(&self) -> Result<()> {
-        const NEW: &str = ".wiring.new";
-        self.backups.remove(NEW)?;
-        let put = || self.backups.rename(NEW, &self.backups, RECORD);
-        self.backups.write_and(NEW, &[&to_bytes(&self.record)], true, put)
+        self.backups.remove(NEW_RECORD)?;
+        let put = || self.backups.rename(NEW_RECORD, &self.backups, RECORD);
+        self.backups.write_and(NEW_RECORD, &[&to_bytes(&self.record)], true, put)
     }
 
     /// The client does not know our lock. So the files change places, and what comes out is looked
@@ -269,26 +266,68 @@ pub enum Original {
     Bytes(Vec<u8>),
 }
 
-fn find_original(backups: &Dir, steps: &[InstallStep], now: &[u8]) -> Result<Original> {
-    let mut known = Original::Unknown;
+/// What the record says that a file was.
+pub struct Recorded {
+    pub original: Original,
+    /// Every step to it was made on this machine. Else the record may say anything.
+    pub is_trusted: bool,
+}
+
+fn find_original(
+    backups: &Dir,
+    wired: Option<&WiredFile>,
+    installs: &Installs,
+    now: &[u8],
+) -> Result<Recorded> {
+    let mut found = Recorded { original: Original::Unknown, is_trusted: true };
+    let Some(wired) = wired else { return Ok(found) };
     let mut bytes = now.to_vec();
-    for step in steps.iter().rev() {
+    for step in wired.steps.iter().rev() {
         if sha256_hex(&bytes) != step.after {
             continue;
         }
-        let Some(backup) = &step.backup else { return Ok(Original::NoFile) };
-        let Some(before) = backups.read(backup)? else { break };
+        let before = match &step.backup {
+            Some(name) => match read_backup(backups, wired, name)? {
+                None => break,
+                before => before,
+            },
+            None => None,
+        };
+        found.is_trusted &= installs.knows(before.as_deref(), &step.after)?;
+        let Some(before) = before else {
+            return Ok(Recorded { original: Original::NoFile, ..found });
+        };
         bytes = before;
-        known = Original::Bytes(bytes.clone());
+        found.original = Original::Bytes(bytes.clone());
     }
-    Ok(known)
+    Ok(found)
 }
 
-fn read_first_backup(backups: &Dir, steps: &[InstallStep]) -> Result<Option<Vec<u8>>> {
-    match steps.first().and_then(|step| step.backup.as_ref()) {
-        Some(backup) => backups.read(backup),
+fn read_first_backup(backups: &Dir, wired: Option<&WiredFile>) -> Result<Option<Vec<u8>>> {
+    let Some(wired) = wired else { return Ok(None) };
+    match wired.steps.first().and_then(|step| step.backup.as_ref()) {
+        Some(name) => read_backup(backups, wired, name),
         None => Ok(None),
     }
+}
+
+/// A backup by the name that the record gives; a name that we would not have given is none.
+fn read_backup(backups: &Dir, wired: &WiredFile, name: &str) -> Result<Option<Vec<u8>>> {
+    match is_backup(&wired.file, name) {
+        true => backups.read(name),
+        false => Ok(None),
+    }
+}
+
+/// `settings.json.3` is a backup of `settings.json`.
+fn is_backup(file: &str, name: &str) -> bool {
+    let number = name.strip_prefix(file).and_then(|rest| rest.strip_prefix('.'));
+    number.is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
+/// Whether a file in the folder of backups is one of ours, beside the record.
+pub fn is_kept(name: &str) -> bool {
+    name == NEW_RECORD || Scope::ALL.iter().any(|scope| is_backup(scope.file_name(), name))
 }
 
 fn read_record(backups: &Dir) -> Result<Wiring> {

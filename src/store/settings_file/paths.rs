@@ -10,8 +10,8 @@ use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::origin::Origin;
 use crate::store::settings_file::{
-    Original, check_writable, file_name, find_original, read_file, read_first_backup, read_record,
-    temporary_name,
+    Installs, Original, Recorded, check_writable, file_name, find_original, read_file,
+    read_first_backup, read_record, temporary_name,
 };
 
 /// Where the files of a scope are, and what they may lead to.
@@ -83,17 +83,20 @@ impl SettingsPaths<'_> {
     }
 
     /// What was there before the installs that led to `now`; see [`Original`]. Takes no lock.
-    pub fn original(&self, scope: Scope, now: &[u8]) -> Result<Original> {
-        match (self.backups(scope), self.wired_file(scope)) {
-            (Some(backups), Some(wired)) => find_original(&backups, &wired.steps, now),
-            _ => Ok(Original::Unknown),
+    pub fn original(&self, scope: Scope, now: &[u8]) -> Result<Recorded> {
+        let installs = Installs::of(&self.path(scope)?, self.client);
+        match self.backups(scope) {
+            Some(backups) => {
+                find_original(&backups, self.wired_file(scope).as_ref(), &installs, now)
+            }
+            None => Ok(Recorded { original: Original::Unknown, is_trusted: true }),
         }
     }
 
     /// The file as it was before the first install that is known. Takes no lock.
     pub fn first_backup(&self, scope: Scope) -> Result<Option<Vec<u8>>> {
         match (self.backups(scope), self.wired_file(scope)) {
-            (Some(backups), Some(wired)) => read_first_backup(&backups, &wired.steps),
+            (Some(backups), Some(wired)) => read_first_backup(&backups, Some(&wired)),
             _ => Ok(None),
         }
     }

@@ -7,7 +7,7 @@ NETWORK = "curl -sS http://127.0.0.1:9/items"
 SYNTAX = 'node -e "let x = ;"'
 PERMISSION = "./README.md"  # Not executable, which stops even root.
 TIMEOUT = "sleep 5"
-QUESTION = "cmp README.md .claude/settings.json"  # Its exit status 1 is an answer.
+QUESTION = "cmp README.md .claude/settings.local.json"  # Its exit status 1 is an answer.
 SILENT_QUESTION = "grep no-such-word README.md"  # The client itself takes this one for a success.
 
 

@@ -9,8 +9,8 @@ from .reading import (all_heard, check_closed, heard, in_another_terminal, main_
 FEEDBACK = "Stop hook feedback:\n"
 SAYS = "Stop says: "
 START = "hookkeeper loop start 'Add login' --gate test"
-PASS = "hookkeeper gate run test -- true"
-FAIL = "hookkeeper gate run test -- sh -c 'echo three failed; exit 3'"
+PASS = "hookkeeper run-gate test -- true"
+FAIL = "hookkeeper run-gate test -- sh -c 'echo three failed; exit 3'"
 ADD = "hookkeeper queue add --priority S1 --title 'Refuse empty passwords'"
 
 

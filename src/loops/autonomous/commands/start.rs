@@ -4,7 +4,6 @@ use anyhow::bail;
 use serde_json::Number;
 
 use crate::console::checkout;
-use crate::console::project::Project;
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::git::refs;
@@ -18,7 +17,6 @@ use crate::loops::autonomous::rules::phase::Phase;
 use crate::loops::commands::{Before, LoopCommand};
 use crate::loops::{Loop, LoopKind};
 use crate::state::Document as _;
-use crate::store::exclude;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -100,7 +98,9 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
         Ok(command.started(&driven))
     })?;
-    let stderr = hide(project).err().map(|why| format!("git sees its file: {why:#}").into());
+    let stderr = checkout::hide(&project.root()?, &Autonomous::doc(&()).path())
+        .err()
+        .map(|why| format!("git sees its file: {why:#}").into());
     Ok(Outcome { stderr, ..Outcome::printed(said) })
 }
 
@@ -112,14 +112,4 @@ fn budget(usd: f64) -> anyhow::Result<Number> {
         Some(number) if usd >= 0.0 => Ok(number),
         _ => bail!("{usd} is no budget"),
     }
-}
-
-/// The file is one person's: git does not have to see it. Without git there is nothing to hide from.
-fn hide(project: &Project) -> anyhow::Result<()> {
-    let root = project.root()?;
-    let Ok(git) = checkout::open_git(&root) else { return Ok(()) };
-    if let Some(path) = git.answer(&["rev-parse", "--git-path", "info/exclude"])? {
-        exclude::add(&root.join(path), "**/.claude/autonomous-loop.json")?;
-    }
-    Ok(())
 }

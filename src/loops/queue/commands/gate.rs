@@ -1,4 +1,5 @@
-//! `hookkeeper gate`: what has to pass, recorded by hand or by running it.
+//! What has to pass: `hookkeeper gate` records it by hand, `hookkeeper run-gate` by running it. What
+//! runs commands has a word of its own, so that a permission for the other does not cover it.
 
 use std::path::Path;
 
@@ -20,10 +21,36 @@ use crate::process::child;
 pub struct Arguments {
     #[command(flatten)]
     who: Who,
-    /// The gate; or `run`, and then the gate
+    /// The gate
     name: String,
-    /// pass, fail or warn; or the gate that is run
+    /// pass, fail or warn
     status: String,
+    #[command(flatten)]
+    measured: Measured,
+    /// Print one JSON object: what was recorded, and all gates
+    #[arg(long)]
+    json: bool,
+    /// What it was called with before there was `run-gate`
+    #[arg(last = true, value_name = "CMD", hide = true)]
+    command: Vec<String>,
+}
+
+#[derive(clap::Args)]
+pub struct RunArguments {
+    #[command(flatten)]
+    who: Who,
+    /// The gate
+    name: String,
+    #[command(flatten)]
+    measured: Measured,
+    /// What to run, after `--`
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// What else is known of a gate.
+#[derive(clap::Args)]
+struct Measured {
     /// How many issues it found
     #[arg(long, value_name = "N")]
     issues: Option<u64>,
@@ -33,31 +60,18 @@ pub struct Arguments {
     /// A word about it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     note: Option<String>,
-    /// Print one JSON object: what was recorded, and all gates (not with `run`, whose output is the command's)
-    #[arg(long, conflicts_with = "command")]
-    json: bool,
-    /// What to run, after `--`
-    #[arg(last = true, value_name = "CMD")]
-    command: Vec<String>,
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    if options.name == "run" && !options.command.is_empty() {
-        return execute(project, options);
+    let is_status = matches!(options.status.as_str(), "pass" | "fail" | "warn");
+    if !options.command.is_empty() || (options.name == "run" && !is_status) {
+        let name = if options.name == "run" { &options.status } else { &options.name };
+        bail!("`gate` runs nothing: hookkeeper run-gate {} -- CMD…", shell_word(name));
     }
-    if options.name == "run" {
-        bail!("what is to be run? hookkeeper gate run {} -- CMD…", shell_word(&options.status));
-    }
-    if !options.command.is_empty() {
-        bail!(
-            "a gate that is recorded by hand runs nothing: hookkeeper gate run {} -- CMD…",
-            shell_word(&options.name)
-        );
-    }
-    if !matches!(options.status.as_str(), "pass" | "fail" | "warn") {
+    if !is_status {
         bail!("`{}` is no status; there are pass, fail and warn", options.status);
     }
-    let gate = Gate { status: options.status.clone(), ..given(project, options)? };
+    let gate = Gate { status: options.status.clone(), ..given(project, &options.measured)? };
     record(project, &options.name, gate)?;
     let done = Outcome::printed(format!("{}: {}", label(&options.name), options.status));
     match options.json {
@@ -67,7 +81,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// Runs the command where it was called, its output passed through, and gives its exit code back.
-fn execute(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+pub fn execute(project: &Project, options: &RunArguments) -> anyhow::Result<Outcome> {
     let (program, args) = options.command.split_first().context("there is nothing to run")?;
     let dir = project.process.cwd().context("there is no working directory")?;
     let ran = child::pass_through(Path::new(program), args, &dir)
@@ -80,22 +94,22 @@ fn execute(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         exit_code: Some(i64::from(ran.code)),
         duration_ms: Some(ran.millis),
         last_line: ran.last_line.map(|line| redact.line(&line, 300)),
-        ..given(project, options)?
+        ..given(project, &options.measured)?
     };
-    record(project, &options.status, gate)?;
+    record(project, &options.name, gate)?;
     let seconds = ran.millis as f64 / 1000.0;
-    let text = format!("{}: {status} (exit {}, {seconds:.1} s)", label(&options.status), ran.code);
+    let text = format!("{}: {status} (exit {}, {seconds:.1} s)", label(&options.name), ran.code);
     Ok(Outcome { stdout: Some(text.into()), stderr: None, code: ran.code })
 }
 
 /// What the flags say, and when.
-fn given(project: &Project, options: &Arguments) -> anyhow::Result<Gate> {
+fn given(project: &Project, measured: &Measured) -> anyhow::Result<Gate> {
     let redact = project.redactor()?;
     Ok(Gate {
         timestamp: time::spell(project.process.now()),
-        issues: options.issues,
-        coverage: options.coverage,
-        note: options.note.as_ref().map(|note| redact.line(note, 300)),
+        issues: measured.issues,
+        coverage: measured.coverage,
+        note: measured.note.as_ref().map(|note| redact.line(note, 300)),
         ..Gate::default()
     })
 }

@@ -1,0 +1,65 @@
+//! `hookkeeper/installs` in the client's own directory: a digest of every install that was made on
+//! this machine. The record of a project is in the project, and may have come with it: what it says
+//! that a file was is only believed if it is known here.
+
+use std::path::{Path, PathBuf};
+
+use crate::core::error::Result;
+use crate::core::id::sha256_hex;
+use crate::store::dir::Dir;
+
+/// The folder of ours in the client's own directory.
+pub const FOLDER: &str = "hookkeeper";
+pub const FILE: &str = "installs";
+
+/// The client's own directory, made if need be.
+pub fn open_client(client: &Path) -> Result<Dir> {
+    match (client.parent(), client.file_name()) {
+        (Some(parent), Some(name)) if !client.exists() => {
+            Dir::open(parent)?.make(&name.to_string_lossy())
+        }
+        _ => Dir::open(client),
+    }
+}
+
+/// The installs into one settings file.
+pub struct Installs {
+    /// The client's own directory; without one nothing is known.
+    client: Option<PathBuf>,
+    /// The settings file.
+    file: PathBuf,
+}
+
+impl Installs {
+    pub fn of(file: &Path, client: Option<&Path>) -> Self {
+        let parent = file.parent().and_then(|parent| parent.canonicalize().ok());
+        let file = match (parent, file.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => file.to_owned(),
+        };
+        Self { client: client.map(Path::to_owned), file }
+    }
+
+    /// Notes an install, before it is made.
+    pub fn note(&self, before: Option<&[u8]>, after: &str) -> Result<()> {
+        let Some(client) = &self.client else { return Ok(()) };
+        let line = format!("{}\n", self.digest(before, after));
+        open_client(client)?.make(FOLDER)?.append(FILE, line.as_bytes()).map(drop)
+    }
+
+    pub fn knows(&self, before: Option<&[u8]>, after: &str) -> Result<bool> {
+        let Some(client) = self.client.as_deref().filter(|client| client.exists()) else {
+            return Ok(false);
+        };
+        let Some(folder) = Dir::open(client)?.sub(FOLDER)? else { return Ok(false) };
+        let known = folder.read(FILE)?.unwrap_or_default();
+        let digest = self.digest(before, after);
+        Ok(known.split(|byte| *byte == b'\n').any(|line| line == digest.as_bytes()))
+    }
+
+    /// Which file, what was in it before, and what after.
+    fn digest(&self, before: Option<&[u8]>, after: &str) -> String {
+        let before = before.map_or("no file".into(), sha256_hex);
+        sha256_hex(format!("{}\n{before}\n{after}", self.file.display()).as_bytes())
+    }
+}
