@@ -42,7 +42,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let nothing = || Outcome::printed("There is nothing here that is not this machine's.");
     let Some(claude) = claude else { return Ok(nothing()) };
     let state = claude.sub("state")?;
-    let origin = state.as_ref().and_then(Origin::peek);
+    let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
     let items = untrusted::list(&claude, state.as_ref(), origin.as_ref());
     if items.is_empty() {
         return Ok(nothing());

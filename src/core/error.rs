@@ -28,6 +28,20 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::NotFound)
     }
+
+    /// Whether it is the machine that cannot at the moment, and not what was asked of it.
+    pub fn may_pass(&self) -> bool {
+        let Self::Io { cause, .. } = self else { return false };
+        !matches!(
+            cause.kind(),
+            io::ErrorKind::PermissionDenied
+                | io::ErrorKind::IsADirectory
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::InvalidFilename
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::Other
+        )
+    }
 }
 
 impl fmt::Display for Error {

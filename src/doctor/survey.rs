@@ -98,7 +98,7 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     seen.hidden = matches!(state.read(".gitignore"), Ok(Some(_)));
     seen.rooms = state.names().unwrap_or_default();
     seen.rooms.retain(|name| untrusted::is_room(name));
-    if Origin::peek(&state).is_none() {
+    if matches!(Origin::peek(&state), Ok(None)) {
         let is_bad = matches!(seen.lock, LockFile::Bad(_));
         seen.is_foreign = !is_bad
             && state.names().is_ok_and(|names| {

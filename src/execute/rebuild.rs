@@ -65,7 +65,7 @@ fn try_rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Option<
     refuse_newer(before.as_deref())?;
     let known = before.as_deref().and_then(|bytes| document::parse(bytes).ok());
     // What was not written here is kept as a copy, and not read.
-    let is_own = folder.is_own(known.as_ref());
+    let is_own = folder.is_own(known.as_ref())?;
     let known = known.filter(|_| is_own);
     let old = before.as_deref().filter(|_| is_own);
     let plan = plan_files::load_plan(folder.path());

@@ -175,14 +175,14 @@ impl<'a> TasksFolder<'a> {
 
     /// Whether a state was written here: its lock proves that, or the project that it is for, whose
     /// own state knows it.
-    pub fn is_own(&self, state: Option<&Execution>) -> bool {
+    pub fn is_own(&self, state: Option<&Execution>) -> Result<bool> {
         let here = self.path().display().to_string();
         let is_known = || {
             let project = state.map(|state| Path::new(&state.project_path));
             let known = project.map(|path| locate::known_executions(self.process, path));
             known.iter().flatten().any(|known| known.tasks_path == here)
         };
-        self.state_file.is_own(is_known)
+        Ok(self.state_file.is_own(is_known)?)
     }
 
     /// A state that this program began and may go on with.
@@ -198,7 +198,7 @@ impl<'a> TasksFolder<'a> {
             state.base_branch.is_none() || !has_layers
         };
         match state {
-            Ok(state) if !self.is_own(Some(&state)) => refuse!(
+            Ok(state) if !self.is_own(Some(&state))? => refuse!(
                 "{} was not made on this machine, so it is not read; `hookkeeper trust --tasks {}` in a terminal takes it up, {} makes a new one from the task files and git",
                 file.display(),
                 shell_word(&self.path().display().to_string()),

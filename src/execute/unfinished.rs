@@ -22,7 +22,7 @@ pub struct Unfinished {
 
 /// `None` if it is complete, gone or not to be read.
 pub fn unfinished(tasks: &Path) -> Option<Unfinished> {
-    if !StateFile::open(tasks).is_ok_and(|file| file.is_own(|| true)) {
+    if !StateFile::open(tasks).is_ok_and(|file| file.is_own(|| true).unwrap_or(false)) {
         return None;
     }
     let bytes = files::head(&tasks.join(FILE), 32 << 20)?;

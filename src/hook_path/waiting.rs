@@ -1,7 +1,6 @@
 //! Events whose turn with the lock did not come in time: put into the spool, and played by whoever
 //! has the lock next, hook or command.
 
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -162,24 +161,9 @@ fn play(
     match settle(&event, store, &context) {
         Ok(_) => Ok(Ok(())),
         // A disk that is full now may have room later: the event stays where it is.
-        Err(Error::Io { what, path, cause }) if may_pass(&cause) => {
-            Err(Error::Io { what, path, cause })
-        }
+        Err(error) if error.may_pass() => Err(error),
         Err(error) => Ok(Err(error.to_string())),
     }
-}
-
-/// Whether it is the machine that cannot, and not what was asked of it.
-fn may_pass(cause: &io::Error) -> bool {
-    !matches!(
-        cause.kind(),
-        io::ErrorKind::PermissionDenied
-            | io::ErrorKind::IsADirectory
-            | io::ErrorKind::NotADirectory
-            | io::ErrorKind::InvalidFilename
-            | io::ErrorKind::InvalidInput
-            | io::ErrorKind::Other
-    )
 }
 
 pub fn put_aside(process: &Process, bytes: &[u8], state: &Dir, context: &Context) -> Result<()> {

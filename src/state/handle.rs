@@ -131,7 +131,7 @@ impl<'s> State<'s> {
     }
 
     /// A document that is one of many: where the file system refuses it, it is left out, and the user
-    /// hears of it once. Who asks for it by name is refused as for any other.
+    /// hears of it once. An error that may pass is one here too: next time it can be read. Who asks for it by name is refused as for any other.
     pub fn read_listed<T: Document>(&self, doc: Doc) -> Read<'_, T> {
         let entry = match self.entries.find(|entry| entry.doc == doc) {
             Some(entry) => entry,
@@ -140,6 +140,9 @@ impl<'s> State<'s> {
                 self.entries.push(entry)
             }
         };
+        if let Some(error) = entry.left_out.borrow_mut().take_if(|error| error.may_pass()) {
+            self.keep_error::<()>(Err(error));
+        }
         if let Some(error) = &*entry.left_out.borrow() {
             let text = format!("HookKeeper: {error}. It is left out.");
             self.remark(format!("left-out/{}", entry.doc.name()), text);

@@ -57,13 +57,17 @@ impl StateFile {
 
     /// Whether the document is this machine's: the lock beside it proves that this program works on it
     /// here, or the caller knows; and it is as this program left it, or at least not what git brought.
-    pub fn is_own(&self, is_known: impl FnOnce() -> bool) -> bool {
-        let note = self.dir.open_read(LOCK).and_then(|lock| origin::marked_note(&lock));
+    pub fn is_own(&self, is_known: impl FnOnce() -> bool) -> Result<bool> {
+        let failed = |error| Error::io("look at", &self.dir.path_of(LOCK), error);
+        let note = match self.dir.open_read(LOCK)? {
+            Some(lock) => origin::marked_note(&lock).map_err(failed)?,
+            None => None,
+        };
         if note.is_none() && !is_known() {
-            return false;
+            return Ok(false);
         }
         let as_left = || self.read().ok().flatten().map(|bytes| sha256_hex(&bytes)) == note;
-        !untrusted::is_brought(&self.dir, FILE) || as_left()
+        Ok(!untrusted::is_brought(&self.dir, FILE) || as_left())
     }
 }
 

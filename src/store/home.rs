@@ -45,7 +45,7 @@ pub enum Entered {
 pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Entered> {
     let (claude, state, lock) = lock::acquire_in(patience, || open(root, home))?;
     let Some(lock) = lock else { return Ok(Entered::Busy(claude, state)) };
-    let origin = match Origin::read(&state, lock.file()) {
+    let origin = match Origin::read(&state, lock.file())? {
         Some(mut origin) => {
             origin.follow_clock(&claude, &state, &lock)?;
             if origin.is_unmarked {
@@ -66,7 +66,7 @@ pub fn take_up(root: &Path, home: Option<&Path>) -> Result<Vec<String>> {
     let (claude, state, Some(lock)) = lock::acquire_in(lock::PATIENCE, || open(root, home))? else {
         return Err(Error::Busy);
     };
-    let origin = Origin::read(&state, lock.file());
+    let origin = Origin::read(&state, lock.file())?;
     untrusted::take_up(&claude, &state, &lock, origin)
 }
 
@@ -132,7 +132,8 @@ pub fn settings(claude: &Dir, origin: Option<&Origin>) -> (Settings, Option<Stri
 pub fn current_settings(root: &Path, home: Option<&Path>) -> Result<(Settings, Option<String>)> {
     let Some(claude) = existing_claude_dir(root, home)? else { return Ok(Default::default()) };
     let state = claude.sub("state")?;
-    Ok(settings(&claude, state.as_ref().and_then(Origin::peek).as_ref()))
+    let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
+    Ok(settings(&claude, origin.as_ref()))
 }
 
 /// Hides a directory of ours from git.

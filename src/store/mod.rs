@@ -95,7 +95,8 @@ impl Store {
         let mut home = match home::enter(root, home, patience)? {
             Entered::Locked(home) => *home,
             Entered::Busy(claude, state) => {
-                let settings = home::settings(&claude, Origin::peek(&state).as_ref()).0;
+                let settings =
+                    home::settings(&claude, Origin::peek(&state).ok().flatten().as_ref()).0;
                 return Ok(Opened::Busy(state, settings));
             }
         };

@@ -7,6 +7,7 @@
 //! lock's last change.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 use crate::core::error::{Error, Result};
@@ -18,6 +19,9 @@ use crate::store::lock::Lock;
 
 /// As much as is read of a mark at every event.
 const LONGEST: usize = 4096;
+
+/// What a kill leaves is swept by the next event.
+const NEW: &str = ".new";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
@@ -36,20 +40,30 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// `None`: there is no proof that this state was made here.
-    pub fn read(state: &Dir, lock: &File) -> Option<Self> {
-        let seen = seen_file(lock)?;
-        let mut text = [0; LONGEST];
-        // Something else may be in its place.
-        let length = lock.read_at(&mut text, 0).unwrap_or(0);
-        parse(text.get(..length)?, &[seen]).or_else(|| Self::read_ignored(state, Some(seen)))
+    /// `None`: there is no proof that this state was made here. That a mark cannot be looked at
+    /// proves nothing: an error, and all stays where it is.
+    pub fn read(state: &Dir, lock: &File) -> Result<Option<Self>> {
+        let failed = |error| Error::io("look at", &state.path_of(LOCK), error);
+        let seen = seen_file(lock).map_err(failed)?;
+        let text = read_mark(lock).map_err(failed)?;
+        match parse(&text, &[seen]) {
+            Some(origin) => Ok(Some(origin)),
+            None => Self::read_ignored(state, Some(seen)),
+        }
     }
 
     /// By the mark in `.gitignore`.
-    fn read_ignored(state: &Dir, lock: Option<Seen>) -> Option<Self> {
-        let ignore = state.read(IGNORE).ok()??;
-        let proofs: Vec<Seen> = state.seen_itself().into_iter().chain(lock).collect();
-        Some(Self { is_unmarked: true, ..parse(&ignore, &proofs)? })
+    fn read_ignored(state: &Dir, lock: Option<Seen>) -> Result<Option<Self>> {
+        let ignore = match state.read(IGNORE) {
+            Ok(Some(ignore)) => ignore,
+            Err(error @ Error::Io { .. }) => return Err(error),
+            // Nothing, or something that we did not make.
+            Ok(None) | Err(_) => return Ok(None),
+        };
+        let failed = |error| Error::io("look at", state.path(), error);
+        let itself = state.seen_itself().map_err(failed)?;
+        let proofs: Vec<Seen> = [itself].into_iter().chain(lock).collect();
+        Ok(parse(&ignore, &proofs).map(|origin| Self { is_unmarked: true, ..origin }))
     }
 
     /// Nothing beside the state is believed.
@@ -58,8 +72,8 @@ impl Origin {
     }
 
     /// The same for who does not take the lock.
-    pub fn peek(state: &Dir) -> Option<Self> {
-        match state.open_read(LOCK) {
+    pub fn peek(state: &Dir) -> Result<Option<Self>> {
+        match state.open_read(LOCK)? {
             Some(lock) => Self::read(state, &lock),
             None => Self::read_ignored(state, None),
         }
@@ -75,9 +89,9 @@ impl Origin {
     }
 
     pub fn write(&self, state: &Dir, lock: &Lock) -> Result<()> {
-        let missing = || Error::io("look at", state.path(), std::io::ErrorKind::NotFound);
-        let seen = seen_file(lock.file()).ok_or_else(missing)?;
-        let of_dir = state.seen_itself().ok_or_else(missing)?;
+        let unseen = |error| Error::io("look at", state.path(), error);
+        let seen = seen_file(lock.file()).map_err(unseen)?;
+        let of_dir = state.seen_itself().map_err(unseen)?;
         let failed = |error| Error::io("mark", &state.path_of(LOCK), error);
         let lines = self.lines();
         let own = mark('b', &seen, own_birth(&seen), self.since);
@@ -97,8 +111,11 @@ impl Origin {
         if state.read(IGNORE).ok().flatten().as_deref() == Some(ignore.as_bytes()) {
             return Ok(());
         }
-        state.remove(IGNORE).or_else(|_| state.remove_tree(IGNORE))?;
-        state.create(IGNORE, ignore.as_bytes(), true)
+        if state.is_dir(IGNORE) {
+            state.remove_tree(IGNORE)?;
+        }
+        state.remove(NEW)?;
+        state.write_and(NEW, &[ignore.as_bytes()], true, || state.rename(NEW, state, IGNORE))
     }
 
     /// If the clock was set back, what comes now would look older than the mark: then the mark is
@@ -169,18 +186,34 @@ impl Origin {
 }
 
 /// The note beside a file's own mark; `None` if it has none.
-pub fn marked_note(file: &File) -> Option<String> {
-    let mut text = [0; 300];
-    let length = file.read_at(&mut text, 0).ok()?;
-    let text = text.get(..length)?;
-    parse(text, &[seen_file(file)?])?;
-    let text = std::str::from_utf8(text).ok()?;
-    Some(text.lines().nth(1).unwrap_or_default().to_owned())
+pub fn marked_note(file: &File) -> io::Result<Option<String>> {
+    let text = read_mark(file)?;
+    if parse(&text, &[seen_file(file)?]).is_none() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&text);
+    Ok(Some(text.lines().nth(1).unwrap_or_default().to_owned()))
+}
+
+/// What is in a file that may have a mark; nothing if it is no file.
+fn read_mark(file: &File) -> io::Result<Vec<u8>> {
+    let mut text = vec![0; LONGEST];
+    let length = loop {
+        match file.read_at(&mut text, 0) {
+            Ok(length) => break length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => break 0,
+            Err(error) => return Err(error),
+        }
+    };
+    text.truncate(length);
+    Ok(text)
 }
 
 /// Writes its own mark and a note into a file; nothing where the file system keeps no birth times.
 pub fn mark_file(file: &File, note: &str) -> std::io::Result<()> {
-    match seen_file(file).and_then(|seen| mark('b', &seen, own_birth(&seen), (0, 0))) {
+    let seen = seen_file(file)?;
+    match mark('b', &seen, own_birth(&seen), (0, 0)) {
         Some(own) => {
             let text = format!("{own}\n{note}\n");
             file.write_all_at(text.as_bytes(), 0)?;
@@ -244,11 +277,10 @@ fn moment(text: &str) -> Option<Moment> {
 /// The file system's own clock, a tick after everything that is there: file systems count in steps of
 /// a few milliseconds.
 fn tick(state: &Dir) -> Result<Moment> {
-    const PROBE: &str = ".new";
     std::thread::sleep(std::time::Duration::from_millis(10));
-    state.remove(PROBE)?;
-    state.create(PROBE, b"", false)?;
-    let seen = state.seen(PROBE).map(|seen| seen.born());
-    state.remove(PROBE)?;
-    seen.ok_or_else(|| Error::io("look at", &state.path_of(PROBE), std::io::ErrorKind::NotFound))
+    state.remove(NEW)?;
+    state.create(NEW, b"", false)?;
+    let seen = state.seen(NEW).map(|seen| seen.born());
+    state.remove(NEW)?;
+    seen.ok_or_else(|| Error::io("look at", &state.path_of(NEW), std::io::ErrorKind::NotFound))
 }

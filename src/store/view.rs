@@ -55,7 +55,7 @@ impl View {
     pub fn open_quickly(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
         let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(None) };
         let Some(state) = claude.sub("state")? else { return Ok(None) };
-        let origin = Origin::peek(&state);
+        let origin = Origin::peek(&state)?;
         Ok(origin.map(|origin| Self { folders: Folders::new(claude, state, origin, None) }))
     }
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import stat
 
-from support import delete
+from support import delete, mark
 
 from test_walk import CORE, IO, START_UP
 
@@ -74,6 +74,9 @@ class Picture:
             else:
                 path.write_bytes(content)
             path.chmod(stat.S_IMODE(mode))
+        for path in self.items:
+            if path.parts[-2:] == (".claude", "state"):
+                mark(path)
 
     def differences(self):
         """What is not as it was."""

@@ -255,13 +255,7 @@ class Project:
         self.mark()
 
     def mark(self):
-        """What was put there is this machine's: the mark in the form that needs no birth times."""
-        if self.state.is_dir():
-            lock = self.state / ".lock"
-            lock.write_bytes(b"")
-            seen = lock.stat()
-            seconds, nanos = divmod(seen.st_ctime_ns, 10**9)
-            (self.state / ".gitignore").write_text(f"*\n# c {seen.st_ino} {seconds}.{nanos:09} since 0.0\n")
+        mark(self.state)
 
     def read(self, name):
         """A document under `.claude/state`, or `None`."""
@@ -287,6 +281,16 @@ class Project:
         if clock:
             env["HOOKKEEPER_FIXED_TIME"] = clock
         return {**env, **(more or {})}
+
+
+def mark(state):
+    """What was put into a state directory is this machine's: the mark in the form that needs no birth times."""
+    if state.is_dir():
+        lock = state / ".lock"
+        lock.write_bytes(b"")
+        seen = lock.stat()
+        seconds, nanos = divmod(seen.st_ctime_ns, 10**9)
+        (state / ".gitignore").write_text(f"*\n# c {seen.st_ino} {seconds}.{nanos:09} since 0.0\n")
 
 
 class Clock:

@@ -141,6 +141,8 @@ class Stage:
         self.picture = calls.Picture(project.claude)
         self.before = self.documents()
         self.broken_before = self.broken()
+        # As it is before every fault.
+        self.picture.put_back()
         self.calls = calls.of(project, self.args)
         self.after = self.documents()
         # Documents that the command changes or removes, and keeps no copy of.

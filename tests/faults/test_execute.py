@@ -80,6 +80,7 @@ class Execution(Project):
     def put_back(self):
         delete(self.base)
         shutil.copytree(self.saved, self.base, symlinks=True)
+        self.mark()
 
     def done(self):
         delete(self.saved)

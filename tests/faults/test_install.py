@@ -85,6 +85,7 @@ class Stage:
             self.must("install")
         self.picture = calls.Picture(project.root, project.home)
         self.old = self.now()
+        self.reset()
         self.calls = calls.of(project, case.args(command), until=until_replaced if command == "install" else None)
         self.new = self.now()
         self.wired = self.new if command == "install" else self.old

@@ -155,9 +155,13 @@ impl Dir {
     }
 
     /// A file, opened for reading; `None` if there is none, or something else in its place.
-    pub fn open_read(&self, name: &str) -> Option<File> {
+    pub fn open_read(&self, name: &str) -> Result<Option<File>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        self.open_file(name, flags).ok()
+        match self.open_file(name, flags) {
+            Ok(file) => Ok(Some(file)),
+            Err(Errno::NOENT | Errno::LOOP) => Ok(None),
+            Err(error) => Err(Error::io("open", &self.path_of(name), error)),
+        }
     }
 
     /// The last bytes of a file; nothing if there is none.

@@ -1,8 +1,10 @@
 //! What the file system knows of a file and no checkout, archive or copy can bring with it.
 
 use std::fs::File;
+use std::io;
 
 use rustix::fs::AtFlags;
+use rustix::io::{Result, retry_on_intr};
 
 use crate::store::dir::Dir;
 
@@ -32,28 +34,28 @@ impl Seen {
 impl Dir {
     /// What a name stands for; a link stands for itself.
     pub fn seen(&self, name: &str) -> Option<Seen> {
-        look(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+        look(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    pub fn seen_itself(&self) -> Option<Seen> {
-        look(&self.fd, ".", AtFlags::empty())
+    pub fn seen_itself(&self) -> io::Result<Seen> {
+        Ok(look(&self.fd, ".", AtFlags::empty())?)
     }
 }
 
 /// An open file.
 #[cfg(target_os = "linux")]
-pub fn seen_file(file: &File) -> Option<Seen> {
-    look(file, "", AtFlags::EMPTY_PATH)
+pub fn seen_file(file: &File) -> io::Result<Seen> {
+    Ok(look(file, "", AtFlags::EMPTY_PATH)?)
 }
 
 #[cfg(target_os = "linux")]
-fn look(at: impl std::os::fd::AsFd, name: &str, flags: AtFlags) -> Option<Seen> {
+fn look(at: impl std::os::fd::AsFd, name: &str, flags: AtFlags) -> Result<Seen> {
     use rustix::fs::{FileType, StatxFlags, statx};
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-    let found = statx(at, name, flags, wanted).ok()?;
+    let found = retry_on_intr(|| statx(&at, name, flags, wanted))?;
     let moment = |time: rustix::fs::StatxTimestamp| (time.tv_sec, time.tv_nsec);
     let has_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0;
-    Some(Seen {
+    Ok(Seen {
         ino: found.stx_ino,
         // Some say that they know, and then do not.
         birth: Some(moment(found.stx_btime)).filter(|birth| has_birth && birth.0 > 0),
@@ -66,13 +68,13 @@ fn look(at: impl std::os::fd::AsFd, name: &str, flags: AtFlags) -> Option<Seen> 
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn seen_file(file: &File) -> Option<Seen> {
-    rustix::fs::fstat(file).ok().map(of_stat)
+pub fn seen_file(file: &File) -> io::Result<Seen> {
+    Ok(of_stat(retry_on_intr(|| rustix::fs::fstat(file))?))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn look(at: impl std::os::fd::AsFd, name: &str, flags: AtFlags) -> Option<Seen> {
-    rustix::fs::statat(at, name, flags).ok().map(of_stat)
+fn look(at: impl std::os::fd::AsFd, name: &str, flags: AtFlags) -> Result<Seen> {
+    Ok(of_stat(retry_on_intr(|| rustix::fs::statat(&at, name, flags))?))
 }
 
 #[cfg(not(target_os = "linux"))]

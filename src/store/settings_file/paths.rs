@@ -108,7 +108,7 @@ impl SettingsPaths<'_> {
             Scope::Project | Scope::Local => {
                 let claude = home::existing_claude_dir(self.root, self.home).ok()??;
                 let state = claude.sub("state").ok()??;
-                Origin::peek(&state)?;
+                Origin::peek(&state).ok()??;
                 return state.sub("settings").ok()?;
             }
         };
