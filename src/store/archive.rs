@@ -62,7 +62,7 @@ impl Store {
             self.folders.forget(RESULTS);
         } else {
             for file in results.names()? {
-                if alone || belongs(&results, &file, session_id) {
+                if alone || belongs(&results, &file, session_id)? {
                     results.rename(&file, &archive.make(name.as_str())?, &file)?;
                 }
             }
@@ -113,9 +113,12 @@ impl Store {
     }
 }
 
-/// What cannot be read is nobody's.
-fn belongs(folder: &Dir, file: &str, session_id: &str) -> bool {
-    let bytes = folder.read_up_to(file, LARGEST_DOCUMENT).ok().flatten().unwrap_or_default();
-    Object::parse(&bytes)
-        .is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id))
+/// What can never be read is nobody's.
+fn belongs(folder: &Dir, file: &str, session_id: &str) -> Result<bool> {
+    let bytes = match folder.read_up_to(file, LARGEST_DOCUMENT) {
+        Err(error) if error.may_pass() => return Err(error),
+        other => other.ok().flatten().unwrap_or_default(),
+    };
+    let result = Object::parse(&bytes);
+    Ok(result.is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id)))
 }

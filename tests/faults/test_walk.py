@@ -107,6 +107,8 @@ class Walk:
         self.fixed = fixed
         self.project = suite.project()
         self.tree = scenario.before(self.project, Clock() if fixed else None)
+        # As it is before every fault.
+        self.restore(self.project)
         self.calls = self._trace()
 
     def restore(self, project):
