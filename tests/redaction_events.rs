@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, and makes its own files"
 )]
 
+#[path = "corpus/secrets.rs"]
 mod corpus;
 #[path = "support/dice.rs"]
 mod dice;
