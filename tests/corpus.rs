@@ -13,6 +13,8 @@ mod support;
 
 #[path = "corpus/errors.rs"]
 mod errors;
+#[path = "corpus/findings.rs"]
+mod findings;
 #[path = "corpus/score.rs"]
 mod score;
 

@@ -3,7 +3,7 @@
 /// The file and line that a diagnostic names: `src/a.ts:3`, `File "a.py", line 3`, `a.ts(3,9)`.
 pub fn find(message: &str) -> Option<(String, u64)> {
     // The last frame of a Python traceback is where it happened.
-    let python = message.lines().filter_map(python_place).last();
+    let python = message.lines().rev().find_map(python_place);
     python.or_else(|| first_place(message))
 }
 
