@@ -15,6 +15,8 @@ mod support;
 mod errors;
 #[path = "corpus/findings.rs"]
 mod findings;
+#[path = "corpus/prompts.rs"]
+mod prompts;
 #[path = "corpus/score.rs"]
 mod score;
 
