@@ -16,7 +16,7 @@ def agents_in_parallel(bench, check):
     check.equal("findings, worst first", [finding["title"] for finding in synthesis.get("findings", [])],
                 ["No rate limit", "Tests are missing"])
     main = main_thread(client, "GO audit everything")
-    check.contains("what the parent heard in the end", heard(main[-1]), "HookKeeper: 2 agents reported", times=1)
+    check.contains("what the parent heard in the end", heard(main[-1]), "HookKeeper: 2 marked findings (1 S1, 1 S2); the reports of 2 agents have 2 lines.", times=1)
     others = "\n".join(heard(request) for request in client.requests if request not in main)
     check.lacks("what the agents heard", others, "HookKeeper")
     check.holds("metrics", only_entry(check, bench.books, client.session_id), {
