@@ -48,6 +48,116 @@ fn parsed(run: Run) -> Value {
     serde_json::from_str(&good(run)).unwrap()
 }
 
+/// A review in prose with six problems and one mark.
+const REVIEW: &str = "I looked at the change. The password is sent in the query, token sk-ant-REDACTME0123456789.\n\
+    The cookie is not secure. Two tests are skipped.\nErrors are swallowed. The migration cannot be undone.\n\n\
+    - High: No CSRF protection (src/form.ts:9)\n";
+
+#[test]
+fn an_agent_shows_what_it_was_asked_and_what_it_said() {
+    let scratch = Scratch::new();
+    let transcript = scratch.home().join("a7.jsonl");
+    let asked = json!({"type": "user", "message": {"role": "user",
+        "content": "Review the form, please\nsession: another\u{1b}[2J"}});
+    let answer = json!({"isSidechain": true, "message": {"id": "m1", "role": "assistant",
+        "model": "m", "content": [], "usage": {"input_tokens": 1200, "output_tokens": 34}},
+        "type": "assistant"});
+    fs::write(&transcript, format!("{asked}\n{answer}\n")).unwrap();
+    scratch.hook(&event("SubagentStart", json!({"agent_id": "a7", "agent_type": "Explore"})));
+    scratch.hook(&event(
+        "SubagentStop",
+        json!({"agent_id": "a7", "agent_type": "Explore",
+        "agent_transcript_path": transcript, "last_assistant_message": REVIEW}),
+    ));
+    let text = good(scratch.run(&["agents", "show", "a7"], b""));
+    for part in [
+        "asked:\n  Review the form, please\n  session: another [2J\n",
+        "its last message:\n  I looked at the change.",
+        "Errors are swallowed.",
+        "tokens: 1234\n",
+        "S1 No CSRF protection (src/form.ts:9)",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("REDACTME"), "{text}");
+    let told = scratch.hook(&event(
+        "PostToolUse",
+        json!({"tool_name": "Agent", "tool_use_id": "t9",
+        "tool_input": {"description": "review", "prompt": "Review the form, please"},
+        "tool_response": {"status": "completed", "agentId": "a7", "agentType": "Explore"}}),
+    ));
+    assert!(
+        told.stdout.contains("1 marked finding (1 S1); the report has 4 lines."),
+        "{}",
+        told.stdout
+    );
+    let long = "word ".repeat(40_000);
+    scratch.hook(&event(
+        "SubagentStop",
+        json!({"agent_id": "a8", "agent_type": "Explore",
+        "last_assistant_message": long}),
+    ));
+    let kept = scratch.doc("agents/results/a8.json")["report"].as_str().unwrap().len();
+    assert!((65_000..=65_540).contains(&kept), "{kept}");
+}
+
+#[test]
+fn reported_findings_are_kept_and_counted_once() {
+    let scratch = shop();
+    let report = |call: &str, agent: Option<&str>| {
+        let mut report = event(
+            "PostToolUse",
+            json!({"tool_name": "ReportFindings", "tool_use_id": call,
+            "tool_input": {"findings": [
+                {"file": "src/a.ts", "line": 4, "summary": "The total is wrong for an empty cart",
+                 "failure_scenario": "reduce throws", "category": "correctness", "verdict": "CONFIRMED"},
+                {"file": "src/b.ts", "summary": "It could be slow", "verdict": "PLAUSIBLE"},
+                {"file": "src/c.ts", "summary": "No problem after all", "verdict": "REFUTED"},
+                {"line": 3}, 7]},
+            "tool_response": {}}),
+        );
+        if let Some(agent) = agent {
+            report["agent_id"] = agent.into();
+            report["agent_type"] = "Explore".into();
+        }
+        report
+    };
+    scratch.hook(&report("t5", None));
+    scratch.hook(&report("t5", None));
+    let result = scratch.doc("agents/results/report-t5.json");
+    let rows: Vec<_> = result["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| {
+            (
+                f["severity"].as_str().unwrap(),
+                f["title"].as_str().unwrap(),
+                f["file"].as_str().unwrap(),
+                f["line"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("S1", "The total is wrong for an empty cart", "src/a.ts", Some(4)),
+            ("S2", "It could be slow", "src/b.ts", None)
+        ]
+    );
+    assert_eq!(result["findings"][0]["details"], "reduce throws");
+    // One of the agent that has ended, and these two.
+    assert_eq!(scratch.doc(&format!("session/live/{SESSION}.json"))["findings"], 3);
+    scratch.hook(&report("t6", Some("a1b2c3")));
+    scratch.hook(&report("t6", Some("a1b2c3")));
+    scratch.hook(&event(
+        "SubagentStop",
+        json!({"agent_id": "a1b2c3", "agent_type": "Explore",
+        "last_assistant_message": "Reported."}),
+    ));
+    assert_eq!(scratch.doc("agents/results/a1b2c3.json")["metrics"]["issues_found"], 2);
+}
+
 #[test]
 fn agents_are_listed_running_and_finished() {
     let scratch = shop();

@@ -295,7 +295,8 @@ fn what_models_and_tools_say() {
     play("words", corpus("tests", &["stdin.json", ".md", ".jsonl"]), |bytes| {
         let text: String = text(bytes).chars().take(4_000).collect();
         let _ = findings::read(&text, &redact);
-        let _ = (classify::failure(&text, Some(&text)), classify::stop_failure(&text, &text));
+        let call = classify::Call { command: Some(&text), ..classify::Call::default() };
+        let _ = (classify::failure(&text, &call), classify::stop_failure(&text, &text));
         let _ = (retry::retry_time(&text, now), command::steps(&text), command::runs_tests(&text));
     });
 }

@@ -79,13 +79,13 @@ fn implement_login() {
     let sources: Vec<&Value> =
         synthesis["findings"].as_array().unwrap().iter().map(|f| &f["agents"][0]).collect();
     assert_eq!(sources, ["a849e6a7ce0708706", "a0f70f058ee74f941", "a849e6a7ce0708706"]);
-    assert_eq!(told(&replies).matches("2 agents reported 3 findings").count(), 1);
+    assert_eq!(told(&replies).matches("3 marked findings (").count(), 1);
 
     let errors = scratch.doc("errors/classified.json");
     let classes = strings(&errors["errors"], "classification");
     assert_eq!(classes[..3], ["network", "syntax", "permission"]);
     let statuses = strings(&errors["errors"], "status");
-    assert_eq!(statuses[..3], ["pending_retry", "queued", "escalated"]);
+    assert_eq!(statuses[..3], ["pending_retry", "logged", "escalated"]);
     assert_eq!(errors["summary"]["total"], 4);
     assert_eq!(scratch.doc("loop/work_queue.json")["items"][0]["priority"], "S1");
 
@@ -96,7 +96,7 @@ fn implement_login() {
     assert_eq!(entries[0]["errors"]["total"], 4);
     assert_eq!(entries[0]["errors"]["escalated"], 1);
     assert_eq!(entries[0]["files_modified"], 1);
-    assert_eq!(entries[0]["quality"]["issues_found"], 4, "three findings and a work item");
+    assert_eq!(entries[0]["quality"]["issues_found"], 3, "a mistyped one-liner is none");
     assert_eq!(
         scratch.names(&format!("agents/results-archive/{session}")),
         ["a0f70f058ee74f941.json", "a849e6a7ce0708706.json", "synthesis.json"]
@@ -186,14 +186,15 @@ fn slash_command() {
 
 #[test]
 fn stop_failures() {
-    for (scenario, class) in
-        [("stop-failure-rate-limit", "rate_limit"), ("stop-failure-invalid-request", "unknown")]
-    {
+    for (scenario, class, status) in [
+        ("stop-failure-rate-limit", "rate_limit", "pending_retry"),
+        ("stop-failure-invalid-request", "unknown", "logged"),
+    ] {
         let scratch = Scratch::new();
         play(&scratch, scenario, "SessionEnd");
         let errors = scratch.doc("errors/classified.json");
         assert_eq!(strings(&errors["errors"], "classification"), [class]);
-        assert_eq!(errors["errors"][0]["status"], "pending_retry");
+        assert_eq!(errors["errors"][0]["status"], status);
         finish(&scratch, scenario);
         assert_eq!(metrics(&scratch)[0]["errors"]["total"], 1);
     }

@@ -10,6 +10,7 @@
     reason = "a test fails by panicking, reads the repository and says what it found"
 )]
 
+#[path = "corpus/secrets.rs"]
 mod corpus;
 #[path = "support/dice.rs"]
 mod dice;

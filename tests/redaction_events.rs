@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, and makes its own files"
 )]
 
+#[path = "corpus/secrets.rs"]
 mod corpus;
 #[path = "support/dice.rs"]
 mod dice;
@@ -97,6 +98,55 @@ fn a_finding_that_begins_with_a_private_key_does_not_keep_it() {
         scratch.hook(&event(SESSION, "SubagentStart", json!({"agent_id": "a1"})));
         scratch.hook(&reporting(&message));
         assert_eq!(leaks(&scratch, &shape.secrets), [""; 0], "{message}");
+    }
+}
+
+#[test]
+fn reported_findings_are_stored_without_secrets() {
+    for shape in sample() {
+        let Shape { name, text, secrets } = &shape;
+        let scratch = started();
+        let finding = json!({"summary": text, "file": text, "category": text, "verdict": text,
+            "outcome": text, "failure_scenario": text});
+        let input = json!({"findings": [finding]});
+        let fields =
+            json!({"tool_name": "ReportFindings", "tool_use_id": "t1", "tool_input": input});
+        scratch.hook(&event(SESSION, "PostToolUse", fields));
+        let found = &scratch.doc("agents/results/report-t1.json")["findings"];
+        assert!(found[0]["title"].as_str().unwrap().contains(MARK), "{name}: {found}");
+        // In lower case too: words are compared without case.
+        let lower: Vec<String> = secrets.iter().map(|secret| secret.to_lowercase()).collect();
+        assert_eq!(leaks(&scratch, &[secrets.as_slice(), &lower].concat()), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_prompt_and_a_report_does_not_end_in_half_a_secret() {
+    let mut dice = Dice(8);
+    let token = corpus::shapes("token\tghp_{a36}", &mut dice).remove(0);
+    let [secret] = token.secrets.as_slice() else { panic!("one secret") };
+    let half = secret.get(..12).unwrap().to_owned();
+    let kept = 64 << 10;
+    // Where the text is clipped, and where it is no longer looked at.
+    for end in [kept, 4 * kept] {
+        for before in [0, 8, 16, 30] {
+            let mut text = "word ".repeat(end / 5 + 1);
+            text.truncate(end - before - 1);
+            let text = format!("{text} {} and more {}", token.text, "word ".repeat(2_000));
+            let scratch = started();
+            scratch.hook(&event(SESSION, "SubagentStart", json!({"agent_id": "a1"})));
+            scratch.hook(&reporting(&text));
+            let call = json!({"tool_name": "Agent", "tool_use_id": "t1",
+                "tool_input": {"description": "work", "prompt": text},
+                "tool_response": {"status": "completed", "agentId": "a1"}});
+            scratch.hook(&event(SESSION, "PostToolUse", call));
+            let result = scratch.doc("agents/results/a1.json");
+            for key in ["prompt", "report"] {
+                let length = result[key].as_str().unwrap_or_default().len();
+                assert!((kept - 100..=kept + 3).contains(&length), "{key}: {length}");
+            }
+            assert_eq!(leaks(&scratch, std::slice::from_ref(&half)), [""; 0], "{end} {before}");
+        }
     }
 }
 

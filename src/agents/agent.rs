@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agents::result::Finding;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, clip, is_zero};
@@ -52,6 +53,9 @@ pub struct Agent {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
     pub last_nudge: Option<String>,
+    /// What it has reported so far, with the client's tool for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<Finding>,
     /// What it is to be told after its next tool call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nudge: Option<String>,

@@ -1,13 +1,15 @@
-//! What an agent found, read out of its last message: a fenced JSON block if it gives one, else
-//! list items that carry an explicit severity mark.
+//! What an agent found, read out of its last message: JSON if it gives some, else what its report
+//! marks with a severity.
 
-use crate::agents::lists::{ListKind, items};
+use serde_json::value::RawValue;
+
+use crate::agents::category::category;
 use crate::agents::marks;
+use crate::agents::report::{self, Marked};
 use crate::agents::result::Finding;
 use crate::core::json::{self, Object};
 use crate::core::redaction::Redactor;
 use crate::core::text::{clip, clip_block};
-use crate::core::words::has_phrase;
 use crate::errors::location::{file_and_line, is_file_name};
 
 const FINDINGS: usize = 100;
@@ -27,11 +29,23 @@ pub struct ReportedFindings {
 pub fn read(message: &str, redact: &Redactor) -> ReportedFindings {
     // Redacted before it is read: a secret of several lines falls apart in a list.
     let mut found =
-        from_block(message, redact).unwrap_or_else(|| from_lists(&redact.text(message)));
-    found.findings.truncate(FINDINGS);
+        from_json(message, redact).unwrap_or_else(|| from_report(&redact.text(message)));
     found.recommendations.truncate(RECOMMENDATIONS);
     found.files.truncate(FILES);
-    for finding in &mut found.findings {
+    found.findings = bounded(found.findings);
+    for text in &mut found.recommendations {
+        *text = clip_block(text, LONGEST_TEXT);
+    }
+    for file in &mut found.files {
+        *file = clip(file, LONGEST_TITLE);
+    }
+    found
+}
+
+/// Findings as they are kept: not too many or too long.
+fn bounded(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.truncate(FINDINGS);
+    for finding in &mut findings {
         for (text, most) in [
             (&mut finding.title, LONGEST_TITLE),
             (&mut finding.details, LONGEST_TEXT),
@@ -42,83 +56,125 @@ pub fn read(message: &str, redact: &Redactor) -> ReportedFindings {
         }
         finding.file = finding.file.take().map(|file| clip(&file, LONGEST_TITLE));
     }
-    for text in &mut found.recommendations {
-        *text = clip_block(text, LONGEST_TEXT);
-    }
-    for file in &mut found.files {
-        *file = clip(file, LONGEST_TITLE);
-    }
-    found
+    findings
 }
 
-/// The first fenced block that is a JSON object with a `findings` list.
-fn from_block(message: &str, redact: &Redactor) -> Option<ReportedFindings> {
-    let mut blocks = message.split("```").skip(1).step_by(2);
-    blocks.find_map(|block| {
-        let body = block.get(block.find('{')?..)?.trim_end();
-        Object::parse(body.as_bytes()).ok()?.objects("findings")?;
-        let body = json::map_strings(body, |key, text| redact.field(key, text));
-        let object = Object::parse(body.as_bytes()).ok()?;
-        let findings = object.objects("findings")?;
-        let texts = |key: &str| -> Vec<String> {
-            object.list(key).unwrap_or_default().into_iter().filter_map(json::text).collect()
-        };
-        Some(ReportedFindings {
-            findings: findings.iter().filter_map(stated).collect(),
-            recommendations: texts("recommendations"),
-            files: texts("files_analyzed"),
-        })
+/// The findings of a JSON list, each read by `read`.
+pub fn from_list(
+    list: &str,
+    redact: &Redactor,
+    read: fn(&Object) -> Option<Finding>,
+) -> Vec<Finding> {
+    let wrapped = redacted(&format!("{{\"list\":{list}}}"), redact);
+    let object = Object::parse(wrapped.as_bytes()).unwrap_or_default();
+    let entries = object.objects("list").unwrap_or_default();
+    bounded(entries.iter().take(FINDINGS).filter_map(read).collect())
+}
+
+fn redacted(json: &str, redact: &Redactor) -> String {
+    json::map_strings(json, |key, text| redact.field(key, text))
+}
+
+/// The first JSON in a message that is a list of findings or an object with one: in a fenced block,
+/// or at the beginning of a line.
+fn from_json(message: &str, redact: &Redactor) -> Option<ReportedFindings> {
+    if !KEYS.iter().chain(SEVERITIES).any(|key| message.contains(&format!("\"{key}\""))) {
+        return None;
+    }
+    let mut lines = message.split_inclusive('\n').scan(0, |end, line| {
+        let begin = *end;
+        *end += line.len();
+        Some((begin, line))
+    });
+    let mut starts = lines.by_ref().filter_map(|(begin, line)| {
+        let indent = line.len() - line.trim_start().len();
+        line.trim_start().starts_with(['{', '[']).then_some(begin + indent)
+    });
+    // What is no JSON here is prose or code; more places than these are not tried.
+    starts.by_ref().take(JSON_STARTS).find_map(|at| json_findings(message.get(at..)?, redact))
+}
+
+fn listed<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
+    KEYS.iter().find_map(|key| object.objects(key))
+}
+
+fn json_findings(text: &str, redact: &Redactor) -> Option<ReportedFindings> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let value = values.next()?.ok()?.get();
+    let is_bare = value.starts_with('[');
+    let value = if is_bare { format!("{{\"findings\":{value}}}") } else { value.to_owned() };
+    listed(&Object::parse(value.as_bytes()).ok()?)?;
+    let value = redacted(&value, redact);
+    let object = Object::parse(value.as_bytes()).ok()?;
+    let mut findings = listed(&object)?;
+    findings.truncate(FINDINGS);
+    if is_bare {
+        // Any list of objects could be meant.
+        findings.retain(|finding| SEVERITIES.iter().any(|key| finding.raw(key).is_some()));
+    }
+    let findings: Vec<Finding> = findings.iter().filter_map(stated).collect();
+    if is_bare && findings.is_empty() {
+        return None;
+    }
+    let texts = |key: &str| -> Vec<String> {
+        object.list(key).unwrap_or_default().into_iter().filter_map(json::text).collect()
+    };
+    Some(ReportedFindings {
+        findings,
+        recommendations: texts("recommendations"),
+        files: texts("files_analyzed"),
     })
 }
 
-fn stated(finding: &Object) -> Option<Finding> {
-    let title = finding.word("title").or_else(|| finding.word("details"))?;
-    let details = finding.word("details").unwrap_or_default();
+const KEYS: &[&str] = &["findings", "issues", "problems"];
+const SEVERITIES: &[&str] = &["severity", "priority"];
+const JSON_STARTS: usize = 20;
+
+/// A finding that is given as JSON.
+pub fn stated(finding: &Object) -> Option<Finding> {
+    let word = |keys: &[&str]| keys.iter().find_map(|key| finding.word(key));
+    let title =
+        word(&["title", "summary", "message", "issue", "problem", "description", "details"])?;
+    let place = word(&["location", "file", "path", "filename"]);
+    let place = place.map(|place| match file_and_line(&place) {
+        Some((file, line)) => (file, Some(line)),
+        None => (place, None),
+    });
+    let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), line));
+    let severity = word(SEVERITIES).and_then(|word| marks::first_severity(&word));
     Some(Finding {
-        severity: finding
-            .word("severity")
-            .and_then(|word| marks::severity(&word))
-            .unwrap_or("S3")
-            .into(),
+        severity: severity.unwrap_or("S3").into(),
         category: finding.word("category").unwrap_or_else(|| category(&title).to_owned()),
+        details: word(&["details", "failure_scenario"]).unwrap_or_default(),
+        recommendation: word(&["recommendation", "fix", "suggestion"]).unwrap_or_default(),
         title,
-        details,
-        recommendation: finding.word("recommendation").unwrap_or_default(),
-        file: finding.word("file"),
-        line: finding.number("line"),
+        file,
+        line: finding.number("line").or(line),
         ..Finding::default()
     })
 }
 
-fn from_lists(message: &str) -> ReportedFindings {
-    let mut found = ReportedFindings::default();
-    for (section, item) in items(message) {
-        if section == ListKind::Recommendations {
-            found.recommendations.push(item);
-        } else if let Some((severity, text)) = marks::split_severity(&item) {
-            found.findings.push(described(severity, &text));
-        }
+fn from_report(message: &str) -> ReportedFindings {
+    let report = report::read(message, FINDINGS);
+    ReportedFindings {
+        findings: report.findings.iter().map(described).collect(),
+        recommendations: report.recommendations,
+        files: Vec::new(),
     }
-    found
 }
 
-fn described(severity: &str, text: &str) -> Finding {
+fn described(marked: &Marked) -> Finding {
+    let text = marked.text.as_str();
     let (what, recommendation) = match caseless_split(text, "recommendation:") {
-        Some((what, how)) => (what.trim(), how.trim()),
+        Some((what, how)) => (what.trim(), how.trim_matches(['*', ' ', '\n'])),
         None => (text, ""),
     };
-    let place = text.split([' ', '(', ')', ',', '`', '\n', '[', ']']).find_map(|word| {
-        let word = word.trim_end_matches(['.', ':', ';']);
-        match file_and_line(word) {
-            Some((file, line)) => Some((file, Some(line))),
-            None => is_file_name(word).then(|| (word.to_owned(), None)),
-        }
-    });
+    let place = find_place(marked.place.as_deref().unwrap_or(text));
     let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), line));
     Finding {
-        severity: severity.to_owned(),
+        severity: marked.severity.to_owned(),
         category: category(text).to_owned(),
-        title: title(what, file.as_deref()),
+        title: title(what),
         details: what.to_owned(),
         recommendation: recommendation.to_owned(),
         file,
@@ -127,18 +183,52 @@ fn described(severity: &str, text: &str) -> Finding {
     }
 }
 
-/// The first sentence, without the place in parentheses that `file` and `line` have already.
-fn title(text: &str, file: Option<&str>) -> String {
-    let mut sentence = first_sentence(text);
-    if let Some(file) = file
-        && let Some(open) = sentence.rfind(" (")
-        && sentence
-            .get(open + 2..)
-            .is_some_and(|rest| rest.starts_with(file) && rest.ends_with(')'))
-    {
-        sentence = sentence.get(..open).unwrap_or(sentence);
+/// The first file that a text names, with its line if it has one.
+fn find_place(text: &str) -> Option<(String, Option<u64>)> {
+    text.split([' ', '(', ')', ',', '`', '\n', '[', ']', '*']).find_map(|word| {
+        let word = word.trim_end_matches(['.', ':', ';']);
+        match file_and_line(word) {
+            Some((file, line)) => Some((file, Some(line))),
+            None => is_file_name(word).then(|| (word.to_owned(), None)),
+        }
+    })
+}
+
+/// Whether a text is a place and nothing else.
+fn is_place(text: &str) -> bool {
+    let text = text.trim_matches(['`', '*', ' ', '(', ')', '.']);
+    !text.contains(' ') && find_place(text).is_some()
+}
+
+const AROUND: [char; 8] = ['*', '_', ' ', '-', '–', '—', ':', '|'];
+
+/// What is bold at the beginning, or the first sentence; without a place before it or behind it,
+/// which `file` and `line` have already.
+fn title(text: &str) -> String {
+    let mut text = text.trim();
+    if let Some(rest) = text.strip_prefix("**") {
+        let end = rest.find("**").or_else(|| rest.find('\n')).unwrap_or(rest.len());
+        let (bold, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        if !is_place(bold) {
+            return bold.trim_matches(AROUND).trim_end_matches('.').to_owned();
+        }
+        text = behind.trim_start_matches(AROUND);
     }
-    sentence.trim_matches(['*', '_', ' ', '-', '–', '—', ':']).to_owned()
+    if let Some((code, behind)) = text.strip_prefix('`').and_then(|rest| rest.split_once('`'))
+        && is_place(code)
+    {
+        text = behind.trim_start_matches(AROUND);
+    }
+    without_place(first_sentence(text)).trim_matches(AROUND).to_owned()
+}
+
+/// A sentence without ` (src/a.ts:3)` or ` — src/a.ts:3` at its end.
+fn without_place(sentence: &str) -> &str {
+    [" (", " - ", " — ", " – "]
+        .iter()
+        .filter_map(|mark| sentence.rsplit_once(mark))
+        .find_map(|(before, place)| is_place(place).then_some(before))
+        .unwrap_or(sentence)
 }
 
 fn first_sentence(text: &str) -> &str {
@@ -151,83 +241,6 @@ fn first_sentence(text: &str) -> &str {
         !abbreviation && (rest.is_empty() || rest.starts_with(char::is_whitespace))
     });
     end.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
-}
-
-const CATEGORIES: [(&str, &[&str]); 5] = [
-    (
-        "security",
-        &[
-            "security",
-            "auth",
-            "authentication",
-            "authorization",
-            "injection",
-            "xss",
-            "csrf",
-            "vulnerability",
-            "vulnerable",
-            "secret",
-            "secrets",
-            "password",
-            "passwords",
-            "token",
-            "credentials",
-            "encryption",
-            "rate limiting",
-            "rate limit",
-            "sanitize",
-            "unsanitized",
-            "permission",
-            "permissions",
-            "exploit",
-            "traversal",
-        ],
-    ),
-    (
-        "accessibility",
-        &["accessibility", "a11y", "aria", "contrast", "screen reader", "keyboard", "alt text"],
-    ),
-    (
-        "performance",
-        &[
-            "performance",
-            "slow",
-            "latency",
-            "n+1",
-            "memory leak",
-            "cache",
-            "caching",
-            "bottleneck",
-            "throughput",
-            "quadratic",
-        ],
-    ),
-    ("testing", &["test", "tests", "testing", "coverage", "untested", "flaky", "assertion"]),
-    (
-        "quality",
-        &[
-            "quality",
-            "duplicate",
-            "duplicated",
-            "duplication",
-            "complexity",
-            "naming",
-            "dead code",
-            "lint",
-            "refactor",
-            "readability",
-            "unused",
-            "typo",
-            "maintainability",
-            "documentation",
-            "error handling",
-        ],
-    ),
-];
-
-fn category(text: &str) -> &'static str {
-    let of = |words: &[&str]| words.iter().any(|word| has_phrase(text, word));
-    CATEGORIES.iter().find(|(_, words)| of(words)).map_or("general", |&(name, _)| name)
 }
 
 fn caseless_split<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {

@@ -1,11 +1,14 @@
 pub mod agent;
+pub mod category;
 pub mod commands;
 pub mod findings;
-pub mod lists;
+pub mod markdown;
 pub mod marks;
 pub mod panel;
+pub mod report;
 pub mod result;
 pub mod synthesis;
+pub mod table;
 
 use crate::state::Documents;
 

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::agent::Agent;
 use crate::core::id::FileStem;
+use crate::core::redaction::Redactor;
 #[cfg(test)]
 use crate::core::schema_fields;
-use crate::core::text::{Extra, clip, is_zero};
+use crate::core::text::{Extra, clip, clip_bytes, is_zero};
 use crate::core::time;
 use crate::state::{Doc, Row, document};
 
@@ -14,6 +15,9 @@ pub const SUCCESS: &str = "success";
 pub const INTERRUPTED: &str = "interrupted";
 pub const FAILED: &str = "failed";
 pub const LOST: &str = "lost";
+
+/// Bytes of a prompt or a report that are kept.
+const LONGEST_TEXT: usize = 64 << 10;
 
 /// What an agent found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +53,14 @@ pub struct AgentResult {
     /// Which run of the agent this is the result of; 0 is the first one.
     #[serde(skip_serializing_if = "is_zero")]
     pub run: u64,
+    /// What it was asked, and its last message: redacted, and not without end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+    /// The lines of the whole report.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub report_lines: u64,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -107,9 +119,36 @@ impl AgentResult {
         }
     }
 
+    /// Keeps what it was asked.
+    pub fn keep_prompt(&mut self, prompt: &str, redact: &Redactor) {
+        self.prompt = Some(kept(prompt, redact));
+    }
+
+    /// Keeps its last message.
+    pub fn keep_report(&mut self, report: &str, redact: &Redactor) {
+        self.report_lines = report.lines().filter(|line| !line.trim().is_empty()).count() as u64;
+        self.report = Some(kept(report, redact));
+    }
+
+    /// Adds findings that are not there yet.
+    pub fn add_findings(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            let is_same = |have: &Finding| have.title == finding.title && have.file == finding.file;
+            if !self.findings.iter().any(is_same) {
+                self.findings.push(finding);
+            }
+        }
+        self.metrics.issues_found = self.findings.len() as u64;
+    }
+
     pub fn succeeded(&self) -> bool {
         self.status == SUCCESS
     }
+}
+
+/// A text without secrets; what is not kept is not looked at.
+fn kept(text: &str, redact: &Redactor) -> String {
+    clip_bytes(&redact.head(text, LONGEST_TEXT), LONGEST_TEXT)
 }
 
 /// The result of an agent whose session has ended.

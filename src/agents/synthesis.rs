@@ -7,7 +7,7 @@ use crate::agents::panel;
 use crate::agents::result::{AgentResult, Finding};
 #[cfg(test)]
 use crate::core::schema_fields;
-use crate::core::text::Extra;
+use crate::core::text::{Extra, is_zero};
 use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, document};
 
@@ -51,6 +51,9 @@ pub struct Source {
     pub status: String,
     /// How many.
     pub findings: u64,
+    /// The lines of its report.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub report_lines: u64,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -100,6 +103,7 @@ impl Synthesis {
             task: result.task.clone(),
             status: result.status.clone(),
             findings: result.findings.len() as u64,
+            report_lines: result.report_lines,
             ..Source::default()
         });
         crate::core::text::keep_newest(&mut self.agents, AGENTS);

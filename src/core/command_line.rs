@@ -117,9 +117,66 @@ pub fn asks(command: &str) -> bool {
         "git" => {
             last.iter().any(|word| matches!(word.as_str(), "grep" | "--quiet" | "--exit-code"))
         }
+        "gh" => last.iter().any(|word| word == "checks"),
         "command" | "type" => true,
         _ => false,
     }
+}
+
+/// Whether the command checks sources: a non-zero exit is its verdict.
+pub fn checks(command: &str) -> bool {
+    steps(command).iter().any(|step| {
+        let has = |names: &[&str]| step.iter().skip(1).any(|word| names.contains(&word.as_str()));
+        match program(step) {
+            "npx" | "bunx" | "uv" | "poetry" | "pipenv" | "bundle" | "python" | "python3"
+            | "yarn" | "pnpm" => has(CHECKERS) || has(CHECK_SCRIPTS),
+            "npm" | "bun" => has(CHECK_SCRIPTS),
+            "cargo" => has(&["clippy", "fmt"]),
+            "go" => has(&["vet"]),
+            "dart" | "flutter" => has(&["analyze"]),
+            "make" | "just" | "task" => has(CHECK_SCRIPTS),
+            name => CHECKERS.contains(&name),
+        }
+    })
+}
+
+const CHECK_SCRIPTS: &[&str] =
+    &["lint", "typecheck", "type-check", "check", "format:check", "check-types"];
+
+const CHECKERS: &[&str] = &[
+    "eslint",
+    "tsc",
+    "prettier",
+    "biome",
+    "stylelint",
+    "ruff",
+    "mypy",
+    "pyright",
+    "flake8",
+    "pylint",
+    "black",
+    "isort",
+    "shellcheck",
+    "hadolint",
+    "golangci-lint",
+    "gofmt",
+    "rubocop",
+    "pre-commit",
+];
+
+/// Whether all that the command runs only prints what is in files: its output is no message.
+pub fn only_reads(command: &str) -> bool {
+    let steps = steps(command);
+    !steps.is_empty()
+        && steps.iter().all(|step| match program(step) {
+            "cat" | "ls" | "sed" | "head" | "tail" | "grep" | "egrep" | "fgrep" | "rg" | "ag"
+            | "find" | "fd" | "tree" | "wc" | "awk" | "sort" | "uniq" | "cut" | "tr" | "echo"
+            | "diff" | "jq" | "nl" | "stat" | "file" | "du" => true,
+            "git" => step.get(1).is_some_and(|word| {
+                matches!(word.as_str(), "log" | "show" | "diff" | "status" | "grep" | "blame")
+            }),
+            _ => false,
+        })
 }
 
 fn is_assignment(word: &str) -> bool {

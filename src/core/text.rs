@@ -52,6 +52,14 @@ pub fn clip_block(text: &str, most: usize) -> String {
     }
 }
 
+/// The beginning of a text, at most this many bytes and a mark that it was cut.
+pub fn clip_bytes(text: &str, most: usize) -> String {
+    match text.get(..text.floor_char_boundary(most)) {
+        Some(head) if head.len() < text.len() => format!("{head}…"),
+        _ => text.to_owned(),
+    }
+}
+
 /// `1 agent`, `2 agents`.
 pub fn plural(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }

@@ -3,23 +3,105 @@
 
 use crate::core::command_line;
 use crate::core::words::{find_phrase, has_phrase};
+use crate::errors::diagnostics;
 use crate::errors::document::Class;
+use crate::errors::phrases::{CLASSES, DETERMINISTIC, LOOK_ALIKES};
 
-/// The class of a failed tool call. `command` is what a shell was asked to run.
-pub fn failure(message: &str, command: Option<&str>) -> Class {
-    let exit = exit_code(message);
-    if let (Some(line), Some(exit)) = (command, exit)
-        && (command_line::runs_tests(line) || (exit == 1 && command_line::asks(line)))
-    {
-        return Class::Answer;
-    }
-    match (exit, command) {
-        (Some(124), _) => Class::Timeout,
-        (Some(137), _) => Class::Resource,
-        (_, Some(_)) => text(message),
+/// What is known of a failed call beside its message.
+#[derive(Clone, Copy, Default)]
+pub struct Call<'a> {
+    /// What a shell was asked to run.
+    pub command: Option<&'a str>,
+    pub duration_ms: Option<u64>,
+    /// The limit that the call asked for.
+    pub timeout_ms: Option<u64>,
+}
+
+/// The client's own limit for a command that asks for none.
+const DEFAULT_TIMEOUT_MS: u64 = 120_000;
+
+/// The class of a failed tool call.
+pub fn failure(message: &str, call: &Call) -> Class {
+    let Some(command) = call.command else {
         // Other tools say what is wrong in their first line; what follows quotes files.
-        (_, None) => text(message.lines().next().unwrap_or_default()),
+        return text(message.lines().next().unwrap_or_default());
+    };
+    let exit = exit_code(message);
+    if is_own(command) {
+        return Class::Deterministic;
     }
+    if ran_out_of_time(message, call) {
+        return Class::Timeout;
+    }
+    match exit {
+        Some(_) if command_line::runs_tests(command) => return Class::Deterministic,
+        Some(1) if command_line::asks(command) => return Class::Deterministic,
+        // `timeout` did what it was asked to do.
+        Some(124) => return Class::Deterministic,
+        Some(137) => return Class::Resource,
+        _ => {}
+    }
+    if let Some(class) = diagnostics::class(message) {
+        return class;
+    }
+    if exit.is_some() && command_line::checks(command) {
+        return match text(message) {
+            Class::Syntax => Class::Syntax,
+            _ => Class::Deterministic,
+        };
+    }
+    if exit.is_some() && command_line::only_reads(command) {
+        return match text(&own_words(message, command)) {
+            Class::Unknown => Class::Deterministic,
+            class => class,
+        };
+    }
+    match text(message) {
+        Class::Unknown if states_error(message) => Class::Deterministic,
+        class => class,
+    }
+}
+
+/// A call of this program itself: its answer says all there is to say.
+fn is_own(command: &str) -> bool {
+    command_line::steps(command).iter().any(|step| command_line::program(step) == "hookkeeper")
+}
+
+/// Whether the client ended a command because of its time limit. Some versions say so; others
+/// report only the signal.
+fn ran_out_of_time(message: &str, call: &Call) -> bool {
+    let says = |line: &str| line.starts_with("Command timed out after ");
+    let limit = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+    message.lines().take(2).any(says)
+        || exit_code(message) == Some(143) && call.duration_ms.is_some_and(|took| took >= limit)
+}
+
+/// The lines in which programs that print other people's text speak for themselves.
+fn own_words(message: &str, command: &str) -> String {
+    let steps = command_line::steps(command);
+    let is_own = |line: &&str| {
+        let speaker = line.split(": ").next().unwrap_or_default();
+        let speaker = speaker.rsplit('/').next().unwrap_or_default();
+        matches!(speaker, "bash" | "sh" | "zsh" | "fatal" | "error")
+            || steps.iter().any(|step| command_line::program(step) == speaker)
+    };
+    message.lines().filter(is_own).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a program says in so many words that something is wrong: if it does not sound as if it
+/// would pass, trying again gives the same.
+fn states_error(message: &str) -> bool {
+    matches!(exit_code(message), Some(126 | 127 | 139))
+        || message.lines().any(|line| {
+            let first = line.split([':', ' ']).next().unwrap_or_default();
+            first.eq_ignore_ascii_case("error") || matches!(first, "fatal" | "ERR!" | "E")
+        })
+        || message.lines().skip(1).any(|line| {
+            let speaker = line.split(": ").next().unwrap_or_default();
+            speaker.len() < line.len()
+                && !speaker.is_empty()
+                && speaker.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'/')
+        })
 }
 
 /// The class of a turn that an API error ended: the client says which kind of error it was.
@@ -34,197 +116,30 @@ pub fn stop_failure(error: &str, message: &str) -> Class {
     }
 }
 
-/// Tried in this order: the more specific first.
-const CLASSES: [(Class, &[&str], &[&str]); 6] = [
-    (
-        Class::RateLimit,
-        &["429"],
-        &[
-            "rate limit",
-            "rate-limit",
-            "rate limited",
-            "rate_limit",
-            "ratelimit",
-            "rate limits",
-            "too many requests",
-            "quota exceeded",
-            "usage limit",
-            "retry-after",
-            "throttled",
-        ],
-    ),
-    (
-        Class::Network,
-        &["500", "502", "503", "504"],
-        &[
-            "econnrefused",
-            "econnreset",
-            "enotfound",
-            "ehostunreach",
-            "enetunreach",
-            "eai_again",
-            "etimedout",
-            "esockettimedout",
-            "econnaborted",
-            "connection refused",
-            "connection reset",
-            "connection timeout",
-            "connection timed out",
-            "connect timeout",
-            "connection closed",
-            "connection aborted",
-            "connection error",
-            "connection lost",
-            "could not resolve",
-            "couldn't resolve",
-            "couldn't connect",
-            "could not connect",
-            "failed to connect",
-            "unable to connect",
-            "cannot connect",
-            "network error",
-            "network is unreachable",
-            "network unreachable",
-            "network timeout",
-            "network request failed",
-            "network restrictions",
-            "network failure",
-            "name resolution",
-            "name or service not known",
-            "getaddrinfo",
-            "dns error",
-            "dns lookup",
-            "dns resolution",
-            "dns failure",
-            "socket hang up",
-            "no route to host",
-            "host is down",
-            "bad gateway",
-            "service unavailable",
-            "gateway timeout",
-            "gateway time-out",
-            "fetch failed",
-            "tls handshake",
-            "ssl handshake",
-            "ssl_error_syscall",
-            "temporary failure",
-            "server_error",
-            "internal server error",
-        ],
-    ),
-    (
-        Class::Timeout,
-        &["408"],
-        &[
-            "timed out",
-            "timeout exceeded",
-            "timeout expired",
-            "timeout of",
-            "request timeout",
-            "timeout error",
-            "timeouterror",
-            "time-out",
-            "deadline exceeded",
-            "took too long",
-        ],
-    ),
-    (
-        Class::Permission,
-        &["401", "403"],
-        &[
-            "eacces",
-            "eperm",
-            "erofs",
-            "permission denied",
-            "access denied",
-            "access is denied",
-            "operation not permitted",
-            "forbidden",
-            "unauthorized",
-            "not authorized",
-            "unauthenticated",
-            "authentication failed",
-            "authentication required",
-            "could not read username",
-            "read-only file system",
-            "requires approval",
-            "insufficient permissions",
-            "invalid api key",
-            "publickey",
-        ],
-    ),
-    (
-        Class::Syntax,
-        &[],
-        &[
-            "syntaxerror",
-            "syntax error",
-            "invalid syntax",
-            "parse error",
-            "parseerror",
-            "parsing error",
-            "indentationerror",
-            "taberror",
-            "unexpected token",
-            "unexpected end of file",
-            "unexpected end of input",
-            "unexpected end of json input",
-            "unexpected eof",
-            "unexpected identifier",
-            "unterminated string",
-            "unterminated string literal",
-            "unclosed delimiter",
-            "mismatched closing delimiter",
-            "unmatched bracket",
-            "unmatched quote",
-            "unmatched parenthesis",
-            "missing semicolon",
-        ],
-    ),
-    (
-        Class::Resource,
-        &["507", "529"],
-        &[
-            "overloaded",
-            "enospc",
-            "enomem",
-            "emfile",
-            "enfile",
-            "edquot",
-            "ebusy",
-            "eagain",
-            "eaddrinuse",
-            "no space left",
-            "out of memory",
-            "cannot allocate memory",
-            "memory exhausted",
-            "too many open files",
-            "resource temporarily unavailable",
-            "resource busy",
-            "device or resource busy",
-            "text file busy",
-            "disk quota exceeded",
-            "disk full",
-            "address already in use",
-            "could not get lock",
-            "unable to lock",
-            "database is locked",
-            "lock file exists",
-            "is locked",
-            "locked by",
-            "another git process",
-            "oom",
-            "oomkilled",
-        ],
-    ),
-];
-
 fn text(message: &str) -> Class {
-    let class = CLASSES.iter().find(|(_, codes, phrases)| {
-        phrases.iter().any(|phrase| has_phrase(message, phrase))
+    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| has_phrase(message, phrase));
+    if has_one(LOOK_ALIKES) {
+        return Class::Deterministic;
+    }
+    let class = CLASSES.iter().find(|(class, codes, phrases)| {
+        has_one(phrases)
+            || (*class == Class::Timeout && has_limit(message))
             || codes.iter().any(|code| has_code(message, code))
     });
-    class.map_or(Class::Unknown, |&(class, ..)| class)
+    match class {
+        Some(&(class, ..)) => class,
+        None if has_one(DETERMINISTIC) => Class::Deterministic,
+        None => Class::Unknown,
+    }
+}
+
+/// `Timeout 30000ms exceeded`.
+fn has_limit(message: &str) -> bool {
+    find_phrase(message, "timeout").is_some_and(|at| {
+        let rest = message.get(at + "timeout".len()..).unwrap_or_default().trim_start();
+        let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        unit.len() < rest.len() && unit.trim_start().starts_with("ms exceeded")
+    })
 }
 
 /// A number is a status code if what stands around it says so: `HTTP 429`, `status code 503`,
@@ -261,34 +176,12 @@ pub fn exit_code(message: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn classes_of_common_messages() {
-        for (message, class) in [
-            ("Connection timeout", Class::Network),
-            ("curl: (7) Failed to connect to 127.0.0.1 port 9", Class::Network),
-            ("connect ETIMEDOUT 10.0.0.1:443", Class::Network),
-            ("HTTP 503 Service Unavailable", Class::Network),
-            ("Request failed with status code 429", Class::RateLimit),
-            ("API Error: Request rejected (429) · rate limited", Class::RateLimit),
-            ("Command timed out after 2m 0.0s", Class::Timeout),
-            ("Exit code 124", Class::Timeout),
-            ("SyntaxError: Unexpected token ';'", Class::Syntax),
-            ("bash: -c: line 1: syntax error near unexpected token `)'", Class::Syntax),
-            ("cat: /etc/shadow2: Permission denied", Class::Permission),
-            ("EACCES: permission denied, open '/x'", Class::Permission),
-            ("server returned HTTP 403", Class::Permission),
-            ("write error: No space left on device", Class::Resource),
-            ("listen EADDRINUSE: address already in use :::3000", Class::Resource),
-            ("Exit code 137", Class::Resource),
-            ("File does not exist.", Class::Unknown),
-            ("Exit code 2\nls: cannot access '/x': No such file or directory", Class::Unknown),
-        ] {
-            assert_eq!(failure(message, None), class, "{message}");
-        }
+    fn of(message: &str, command: &str) -> Class {
+        failure(message, &Call { command: Some(command), ..Call::default() })
     }
 
     #[test]
-    fn look_alikes_are_unknown() {
+    fn look_alikes_are_no_advice() {
         for message in [
             "Port 4290 is closed to us",
             "blocked by clock",
@@ -297,22 +190,37 @@ mod tests {
             "build-lint.js went wrong",
             "the s3 bucket is missing",
             "unlocked the door",
-            "src/network.ts(3,4): error TS2304: Cannot find name 'x'",
-            "String to replace not found in file.\nString: const timeout = 5000; // network error",
-            "network with name foo already exists",
+            "network with name foo is odd",
             "returned 500 rows, expected 400",
             "src/unmatched.ts:3 x",
             "src/timeout-error.ts is missing",
         ] {
-            assert_eq!(failure(message, None), Class::Unknown, "{message}");
+            assert_eq!(failure(message, &Call::default()), Class::Unknown, "{message}");
         }
+        let quoted = "String to replace not found in file.\nString: // network error";
+        assert_eq!(failure(quoted, &Call::default()), Class::Deterministic);
     }
 
     #[test]
     fn answers_are_no_failures() {
-        assert_eq!(failure("Exit code 1", Some("grep x y")), Class::Answer);
-        assert_eq!(failure("Exit code 101\nSyntaxError: x", Some("cargo test")), Class::Answer);
-        let denied = "Exit code 2\ngrep: y: Permission denied";
-        assert_eq!(failure(denied, Some("grep x y")), Class::Permission);
+        assert_eq!(of("Exit code 1", "grep x y"), Class::Deterministic);
+        assert_eq!(of("Exit code 101\nSyntaxError: x", "cargo test"), Class::Deterministic);
+        assert_eq!(of("Exit code 2\ngrep: y: Permission denied", "grep x y"), Class::Permission);
+        assert_eq!(
+            of("Exit code 1\nconnection refused", "hookkeeper gate run"),
+            Class::Deterministic
+        );
+    }
+
+    #[test]
+    fn a_time_limit_is_known_by_the_clock() {
+        let took = |duration_ms, timeout_ms| {
+            let call = Call { command: Some("make"), duration_ms, timeout_ms };
+            failure("Exit code 143", &call)
+        };
+        assert_eq!(took(Some(120_000), None), Class::Timeout);
+        assert_eq!(took(Some(30_001), Some(30_000)), Class::Timeout);
+        assert_eq!(took(Some(30_001), None), Class::Unknown);
+        assert_eq!(took(None, Some(1)), Class::Unknown);
     }
 }

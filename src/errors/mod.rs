@@ -1,8 +1,11 @@
+pub mod advice;
 pub mod classify;
 pub mod commands;
+pub mod diagnostics;
 pub mod document;
 pub mod location;
 pub mod panel;
+pub mod phrases;
 pub mod retry;
 pub mod target;
 

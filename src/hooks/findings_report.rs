@@ -29,11 +29,17 @@ pub fn text(synthesis: &Synthesis) -> Words {
         .filter(|(_, count)| *count > 0)
         .map(|(severity, count)| format!("{count} {severity}"))
         .collect();
+    // What is not marked is not counted: how long the reports are says how much else there may be.
+    let length: u64 = synthesis.agents.iter().map(|agent| agent.report_lines).sum();
+    let length = plural(length as usize, "line");
+    let whole = match synthesis.agents.len() {
+        1 => format!("the report has {length}"),
+        agents => format!("the reports of {agents} agents have {length}"),
+    };
     let mut lines = vec![format!(
-        "HookKeeper: {} reported {} ({}).",
-        plural(synthesis.agents.len(), "agent"),
-        plural(synthesis.findings.len(), "finding"),
-        counts.join(", ")
+        "HookKeeper: {} ({}); {whole}.",
+        plural(synthesis.findings.len(), "marked finding"),
+        counts.join(", "),
     )];
     for Merged { finding, .. } in synthesis.findings.iter().take(SHOWN) {
         let place = in_parentheses(finding.file.as_deref(), finding.line);

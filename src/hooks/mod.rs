@@ -10,6 +10,7 @@ pub mod post_tool_use;
 pub mod post_tool_use_failure;
 pub mod pre_compact;
 pub mod pre_tool_use;
+pub mod reported_findings;
 pub mod restored_context;
 pub mod session_closing;
 pub mod session_end;

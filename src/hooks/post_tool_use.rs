@@ -8,9 +8,12 @@ use crate::agents::agent::{ANSWERED, Call};
 use crate::agents::result::AgentResult;
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
+use crate::core::text::plural;
 use crate::core::time;
 use crate::errors::target;
-use crate::hooks::{execution_task, findings_report, pre_tool_use, subagent_stop, synthesis};
+use crate::hooks::{
+    execution_task, findings_report, pre_tool_use, reported_findings, subagent_stop, synthesis,
+};
 use crate::loops::drive;
 use crate::loops::queue::document::Queue;
 use crate::session::live::Live;
@@ -66,6 +69,10 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         has_copies = true;
         let task = execution_task::note(&mut plan, event, &mut live, state);
         news.extend(task.map(|task| format!("at task {task}")));
+    }
+    if let Some(count) = reported_findings::note(&mut plan, event, &mut live, state, context) {
+        has_copies = true;
+        news.push(format!("{} reported", plural(count, "finding")));
     }
     if let Some(id) = linked(event) {
         has_copies = true;
@@ -159,6 +166,9 @@ fn link(
         result.tool_use_id = tool_use_id;
         result.background = background;
         complete(&mut result, event);
+        if let (None, Some(prompt)) = (&result.prompt, event.tool_input().word("prompt")) {
+            result.keep_prompt(&prompt, &context.redact);
+        }
         plan.put(&state.read::<AgentResult>(id), &result);
         witness.know_result(&result);
         if let Some(task) = &task {

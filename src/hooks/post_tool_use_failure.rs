@@ -3,12 +3,12 @@
 
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
-use crate::core::text::file_and_line;
-use crate::core::time::{self, Time};
+use crate::core::time::Time;
 use crate::errors::document::{
-    Class, ESCALATED, Errors, Failure, LOGGED, PENDING, QUEUED, RECOVERED, Record, Tally,
+    Class, ESCALATED, Errors, Failure, QUEUED, RECOVERED, Record, Tally,
 };
-use crate::errors::{classify, location, retry, target};
+use crate::errors::{advice, classify, location, retry, target};
+use crate::hooks::stop_failure::API;
 use crate::loops::drive;
 use crate::loops::queue::document::{Item, Queue};
 use crate::session::live::Live;
@@ -52,7 +52,7 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
         };
     }
     let mut errors = read.value.cloned().unwrap_or_default();
-    let place = location::find(&failure.message);
+    let place = failure.place.clone();
     let call = failure.tool_use_id.clone();
     let was_escalated = errors.find_open(&failure).is_some_and(|record| record.status == ESCALATED);
     let Some(record) = errors.record(failure, context.fresh_id.clone(), context.now) else {
@@ -60,10 +60,9 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
     };
     let mut plan = Plan::because(format!("{}: {}", record.classification, record.status));
     // The item first: an error that says `queued` must have one, even after a kill.
-    let queued = match record.status.as_str() {
-        QUEUED => enqueue(&mut plan, &mut live, &record, place, state, context),
-        _ => Queued::Before,
-    };
+    if let (QUEUED, Some(place)) = (record.status.as_str(), place) {
+        enqueue(&mut plan, &live, &record, place, state);
+    }
     record::count_errors(&mut live, &errors);
     live.open_target(&record.target);
     record::mark_seen(&mut live, context);
@@ -71,9 +70,8 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
     // than a target that never failed.
     record::put_with_copies(&mut plan, &live, state);
     plan.put(&read, &errors);
-    plan.reply.context = advice(&record, &queued, context).map(Into::into);
-    // Once is enough; the same failure again changes nothing for the user.
-    if record.status == ESCALATED && !was_escalated {
+    plan.reply.context = advice::advice(&record, &context.spelled()).map(Into::into);
+    if calls_person(&record, was_escalated) {
         let words = escalation(&record);
         if context.settings.notify {
             plan.reply.ring(&words);
@@ -81,6 +79,16 @@ pub fn record(failure: Failure, mut live: Live, state: &State, context: &Context
         plan.reply.tell_user(&words);
     }
     plan
+}
+
+/// Once is enough; the same failure again changes nothing for the user. Where the model can ask for
+/// what it needs, it does; a person is called when that did not help.
+fn calls_person(record: &Record, was_escalated: bool) -> bool {
+    let asks = record.classification == Class::Permission.name() && record.tool != API;
+    match asks {
+        true => record.occurrences == 2,
+        false => record.status == ESCALATED && !was_escalated,
+    }
 }
 
 /// The call was counted, perhaps by a hook that was killed before it came to the session's record.
@@ -97,8 +105,14 @@ fn again(mut live: Live, errors: &Errors, call: Option<&String>, state: &State) 
 }
 
 fn class(event: &Event) -> Class {
-    let command = event.tool_input().word("command");
-    classify::failure(&event.text("error").unwrap_or_default(), command.as_deref())
+    let input = event.tool_input();
+    let command = input.word("command");
+    let call = classify::Call {
+        command: command.as_deref(),
+        duration_ms: event.fields.number("duration_ms"),
+        timeout_ms: input.number("timeout"),
+    };
+    classify::failure(&event.text("error").unwrap_or_default(), &call)
 }
 
 fn failure(event: &Event, context: &Context) -> Failure {
@@ -116,7 +130,21 @@ fn failure(event: &Event, context: &Context) -> Failure {
         agent_id: event.agent_id.clone(),
         tool_use_id: event.text("tool_use_id"),
         not_before: not_before(class, &message, context),
+        place: place(class, &message, context),
+        needs_change: class == Class::Resource && advice::scarce(&message).is_some(),
     }
+}
+
+/// The file of the project, and the line, that a compiler or an interpreter names.
+fn place(class: Class, message: &str, context: &Context) -> Option<(String, u64)> {
+    if !matches!(class, Class::Syntax | Class::Deterministic) {
+        return None;
+    }
+    let (file, line) = location::find(message)?;
+    let file = context.redact.text(file.trim_start_matches("./"));
+    let file = context.relative(&file);
+    let is_ours = !file.starts_with(['/', '~']) && !file.contains("node_modules/");
+    is_ours.then_some((file, line))
 }
 
 /// Only a rate limit's message says when a retry makes sense.
@@ -124,30 +152,20 @@ pub fn not_before(class: Class, message: &str, context: &Context) -> Option<Time
     if class == Class::RateLimit { retry::retry_time(message, context.now) } else { None }
 }
 
-/// Whether a syntax error is in the work queue.
-enum Queued {
-    As(String),
-    Before,
-    Refused,
-}
-
 /// A syntax error is work, not something to try again.
 fn enqueue(
     plan: &mut Plan,
-    live: &mut Live,
+    live: &Live,
     record: &Record,
-    place: Option<(String, u64)>,
+    (file, line): (String, u64),
     state: &State,
-    context: &Context,
-) -> Queued {
+) {
     let read = state.read::<Queue>(&());
     if read.is_frozen() {
-        return Queued::Refused;
+        return;
     }
     let mut queue = read.value.cloned().unwrap_or_default();
-    let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
-    let file = file.map(|file| context.relative(&file));
-    let at = file_and_line(file.as_deref(), line).unwrap_or_else(|| record.target.clone());
+    let at = format!("{file}:{line}");
     let added = queue.add(Item {
         priority: "S1".into(),
         title: format!("Fix the syntax error in {at}"),
@@ -155,63 +173,17 @@ fn enqueue(
         source: Some(format!("{} {at}", record.fingerprint)),
         target: Some(record.target.clone()),
         session_id: Some(live.session_id.clone()),
-        file,
-        line,
+        file: Some(file),
+        line: Some(line),
         ..Item::default()
     });
-    if !added {
-        return Queued::Before;
+    if added {
+        crate::loops::queue::drive::put_items(plan, &queue, state);
     }
-    crate::loops::queue::drive::put_items(plan, &queue, state);
-    queue.items.last().map_or(Queued::Before, |item| Queued::As(item.id.clone()))
-}
-
-/// One or two sentences for the model; nothing where there is nothing to advise.
-fn advice(record: &Record, queued: &Queued, context: &Context) -> Option<String> {
-    let class = record.classification.replace('_', " ");
-    let (n, max) = (record.retry_count, record.max_retries);
-    let class = if class == "unknown" { "unclassified".to_owned() } else { class };
-    let text = match record.status.as_str() {
-        PENDING => {
-            let at = record.next_retry.as_deref().unwrap_or_default();
-            let wait = time::seconds_between(&context.spelled(), at).unwrap_or(0);
-            let when = match wait {
-                0 => "now".to_owned(),
-                seconds => format!("in {} (after {at})", time::human(seconds)),
-            };
-            match record.classification.as_str() {
-                "unknown" => format!(
-                    "unclassified error, attempt {n} of {max}. One retry is reasonable if the message does not \
-                     say what is wrong."
-                ),
-                _ => format!("{class} error, attempt {n} of {max}. A retry makes sense {when}."),
-            }
-        }
-        QUEUED => match queued {
-            Queued::As(id) => format!(
-                "syntax error. The same call fails again until the source is fixed; it is item {id} in \
-                 .claude/state/loop/work_queue.json."
-            ),
-            Queued::Before => "syntax error. It is in the work queue already.".to_owned(),
-            Queued::Refused => {
-                "syntax error. The same call fails again until the source is fixed. The work \
-                                queue cannot be written, so it is not in there."
-                    .to_owned()
-            }
-        },
-        ESCALATED if max == 0 => {
-            format!("{class} error. A retry does not help; a person is needed.")
-        }
-        ESCALATED => format!("{class} error again, no attempt left. A person is needed."),
-        LOGGED => return None,
-        _ => return None,
-    };
-    Some(format!("HookKeeper: {text}"))
 }
 
 pub fn escalation(record: &Record) -> String {
     let class = record.classification.replace('_', " ");
-    let class = if class == "unknown" { "repeated".to_owned() } else { class };
     let first = record.message.lines().find(|line| !line.starts_with("Exit code")).unwrap_or("");
     let first = crate::core::text::clip(first, 160);
     format!("HookKeeper: {} failed with a {class} error and needs you: {first}", record.target)
@@ -223,6 +195,7 @@ mod tests {
 
     use super::*;
     use crate::core::event::Kind::PostToolUseFailure;
+    use crate::errors::document::PENDING;
     use crate::hooks::testing::*;
     use crate::state::map::Files;
 

@@ -53,6 +53,7 @@ pub fn at_start(
     let mut lines = Vec::new();
     if matches!(source, "compact" | "resume" | "fork") {
         lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
+        lines.extend(live.asked_last().map(|prompt| format!("- asked last: {prompt}")));
     }
     lines.extend(iterative(live, &turn));
     lines.extend(branch_context::recovered(event, live, state, context));
@@ -92,6 +93,7 @@ pub fn for_summary(
     let turn = Turn { event, state, context };
     let mut lines = Vec::new();
     lines.extend(live.task.as_ref().map(|task| format!("- the task: {task}")));
+    lines.extend(live.asked_last().map(|prompt| format!("- what was asked last: {prompt}")));
     lines.extend(iterative(live, &turn));
     lines.extend(branch_context::for_summary(live, plan, todos));
     lines.extend(branch_loop(live, &turn));

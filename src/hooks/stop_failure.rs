@@ -30,7 +30,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let message = event.text("last_assistant_message").unwrap_or_default();
     let class = match classify::stop_failure(&error, &message) {
         // There is no source file behind an API error.
-        Class::Syntax | Class::Answer => Class::Unknown,
+        Class::Syntax | Class::Deterministic => Class::Unknown,
         class => class,
     };
     let mut details = Extra::new();
@@ -46,6 +46,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         // The turn is what failed; a repeated report of the same turn is the same failure.
         tool_use_id: event.prompt_id(),
         not_before: not_before(class, &message, context),
+        place: None,
+        needs_change: false,
     };
     let mut plan = record(failure, live, state, context);
     plan.reply.context = None;

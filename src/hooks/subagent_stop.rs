@@ -37,7 +37,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         plan.put(&state.read::<Live>(&live.session_id), &live);
     }
     execution_task::end(&mut plan, event, state, context);
-    let result = result(event, &id, &mut live, context);
+    let message = event.text("last_assistant_message");
+    let result = result(event, &id, message.as_deref(), &mut live, context);
     plan.outcome = format!(
         "agent {} ended: {}, {}",
         result.agent_id,
@@ -45,9 +46,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         plural(result.findings.len(), "finding")
     );
     record::mark_seen(&mut live, context);
-    let words = event
-        .text("last_assistant_message")
-        .map(|words| context.redact.line(&words, LONGEST_RESULT));
+    let words = message.map(|message| context.redact.line(&message, LONGEST_RESULT));
     witness.end(&result, words.as_deref());
     end(&mut plan, &mut live, &[result], state, context);
     witness.put(&mut plan);
@@ -73,7 +72,7 @@ pub fn end(
 }
 
 /// What is urgent becomes a work item, once: without a loop it waits for one.
-fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], state: &State) {
+pub fn enqueue(plan: &mut Plan, live: &Live, results: &[AgentResult], state: &State) {
     let findings = results.iter().flat_map(|result| &result.findings);
     let urgent: Vec<&Finding> =
         findings.filter(|finding| matches!(finding.severity.as_str(), "S0" | "S1")).collect();
@@ -145,7 +144,13 @@ fn reason_to_skip(event: &Event, state: &State) -> Option<&'static str> {
     event.text("agent_type").is_none().then_some("not an agent: the client's own helper")
 }
 
-fn result(event: &Event, id: &str, live: &mut Live, context: &Context) -> AgentResult {
+fn result(
+    event: &Event,
+    id: &str,
+    message: Option<&str>,
+    live: &mut Live,
+    context: &Context,
+) -> AgentResult {
     let mut agent = live.take_agent(id).unwrap_or_default();
     let listed = event.background_tasks().unwrap_or_default();
     let listed = listed.into_iter().find(|task| task.id == agent.id);
@@ -158,13 +163,22 @@ fn result(event: &Event, id: &str, live: &mut Live, context: &Context) -> AgentR
         agent.kind = event.text("agent_type").unwrap_or_default();
     }
 
-    let message = event.text("last_assistant_message");
     let transcript = event.text("agent_transcript_path").map(PathBuf::from);
     let work = transcript.map(|path| context.facts.agent_work(&path)).unwrap_or_default();
     let otherwise = if message.is_some() { SUCCESS } else { INTERRUPTED };
     let status = how_it_ended(&work, side_file.as_ref()).unwrap_or(otherwise);
-    let found = findings::read(&message.unwrap_or_default(), &context.redact);
+    let found = findings::read(message.unwrap_or_default(), &context.redact);
+    let reported = std::mem::take(&mut agent.reported);
     let mut result = AgentResult::from_agent(agent, status, context.now);
+    if let Some(prompt) = &work.prompt {
+        result.keep_prompt(prompt, &context.redact);
+    }
+    if let Some(message) = message {
+        result.keep_report(message, &context.redact);
+    }
+    if let Some(tokens) = work.tokens {
+        result.metrics.extra.insert("tokens".into(), tokens.into());
+    }
     result.files_analyzed = found.files;
     for file in work.files.iter().rev() {
         let file = context.relative(file);
@@ -173,8 +187,8 @@ fn result(event: &Event, id: &str, live: &mut Live, context: &Context) -> AgentR
         }
     }
     result.metrics.files_read = work.reads;
-    result.metrics.issues_found = found.findings.len() as u64;
-    result.findings = found.findings;
+    result.add_findings(reported);
+    result.add_findings(found.findings);
     result.recommendations = found.recommendations;
     result
 }

@@ -6,13 +6,16 @@ use crate::loops::{Loop as _, drive};
 use crate::session::lineage::fork_parent;
 use crate::session::live::Lineage;
 use crate::session::record;
+use crate::session::task;
 use crate::session::workflow::{IDLE, Workflow};
 use crate::state::State;
 use crate::state::plan::Plan;
 use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
-    let prompt = prompt(event);
+    let prompt = event.text("prompt").unwrap_or_default();
+    let prompt = task::typed(&prompt);
+    let is_machine_made = task::is_machine_made(prompt, event.text("source").as_deref());
     let mut live = record::open_session(event, state, context);
     let mut plan = Plan::because("a prompt");
     record::mark_seen(&mut live, context);
@@ -20,19 +23,26 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         let parent = fork_parent(event, context);
         live.lineage = parent.map(|parent| Lineage::new(parent, "fork"));
     }
-    if is_machine_made(&prompt) {
+    if is_machine_made {
         plan.outcome = "a notification".into();
         if findings_report::is_due(&live) {
             let synthesis = synthesis::synthesis_of(&live, state);
             plan.reply.context = findings_report::report(&mut live, &synthesis);
         }
-    } else if !prompt.trim().is_empty() {
+    } else if !prompt.is_empty() {
         // Calls that never became agents (denied, interrupted) end with their turn.
         live.calls.clear();
         // So does what a signal has moved.
         live.loop_signalled = false;
-        live.task = Some(context.task(&prompt));
-        if let Some(command) = slash_command(&prompt) {
+        live.last_prompt = Some(context.task(prompt));
+        if task::is_task(prompt, live.task.as_deref()) {
+            live.task.clone_from(&live.last_prompt);
+        }
+        let command = task::slash_command(prompt);
+        if command.is_none() {
+            live.command_expanded = false;
+        }
+        if let Some(command) = command {
             live.add_command(command, event.prompt_id(), false);
             let args = prompt.get(command.len() + 1..).unwrap_or_default();
             live.workflow = Some(Workflow::started(command, args, &context.redact));
@@ -43,10 +53,10 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let adopted = drive::adopt(&mut plan, event, &mut live, state, context);
     let turn = drive::Turn { event, state, context };
-    let approved = match is_machine_made(&prompt) {
+    let approved = match is_machine_made {
         true => None,
         false => crate::loops::autonomous::drive::approve_by_prompt(
-            &mut plan, &live, &turn, &prompt, adopted,
+            &mut plan, &live, &turn, prompt, adopted,
         ),
     };
     record::put_with_copies(&mut plan, &live, state);
@@ -54,24 +64,6 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         approved.put(&mut plan, state);
     }
     plan
-}
-
-fn prompt(event: &Event) -> String {
-    event.text("prompt").unwrap_or_default()
-}
-
-/// Turns that the client starts by itself are wrapped in a tag.
-fn is_machine_made(prompt: &str) -> bool {
-    let tags = ["task-notification", "system-reminder", "local-command-", "command-name", "bash-"];
-    let prompt = prompt.trim_start();
-    prompt.strip_prefix('<').is_some_and(|rest| tags.iter().any(|tag| rest.starts_with(tag)))
-}
-
-/// The name in `/name arguments`. A path is no command.
-fn slash_command(prompt: &str) -> Option<&str> {
-    let name = prompt.strip_prefix('/')?.split_whitespace().next()?;
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
-    (name.len() <= 64 && name.chars().all(plain)).then_some(name)
 }
 
 #[cfg(test)]

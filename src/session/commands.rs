@@ -57,7 +57,7 @@ fn live(live: &Live, now: Time) -> Vec<String> {
         plural(live.errors_encountered as usize, "error"),
         plural(live.files_modified.len(), "file"),
         live.started.get(..10).unwrap_or_default(),
-        clip(live.task.as_deref().unwrap_or(""), 60),
+        clip(live.title().unwrap_or(""), 60),
     ]
 }
 

@@ -34,8 +34,11 @@ pub struct Current<'a> {
     source: &'a str,
     client: Client,
     transcript_path: &'a Option<String>,
-    /// The last prompt that a person typed.
+    /// What the session is about.
     task: &'a Option<String>,
+    /// The last prompt that a person typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_prompt: &'a Option<String>,
     lineage: &'a Option<Lineage>,
     #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
     last_seen: &'a str,
@@ -44,7 +47,7 @@ pub struct Current<'a> {
     extra: Extra,
 }
 
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 18] = [
     "session_id",
     "started",
     "git_branch",
@@ -60,6 +63,7 @@ const FIELDS: [&str; 17] = [
     "client",
     "transcript_path",
     "task",
+    "last_prompt",
     "lineage",
     "last_seen",
 ];
@@ -86,6 +90,7 @@ impl<'a> Current<'a> {
             client: client(live, before),
             transcript_path: &live.transcript_path,
             task: &live.task,
+            last_prompt: &live.last_prompt,
             lineage: &live.lineage,
             last_seen: &live.last_seen,
             extra: extra.map(|(key, value)| (key.clone(), value.clone())).collect(),

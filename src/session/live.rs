@@ -13,6 +13,7 @@ use crate::core::text::{Extra, clip, is_zero, keep_newest};
 use crate::errors::document::Tally;
 pub use crate::process::client::Client;
 use crate::session::panels;
+use crate::session::task;
 use crate::session::workflow::Workflow;
 use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, document};
@@ -53,8 +54,12 @@ pub struct Live {
     pub source: String,
     pub client: Client,
     pub transcript_path: Option<String>,
-    /// The last prompt that a person typed.
+    /// What the session is about: the first prompt with substance, until somebody turns to
+    /// something new.
     pub task: Option<String>,
+    /// The last prompt that a person typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_prompt: Option<String>,
     pub lineage: Option<Lineage>,
     #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
     pub last_seen: String,
@@ -69,6 +74,12 @@ pub struct Live {
     pub command_counts: BTreeMap<String, u64>,
     /// The prompt whose command was counted last: a slash prompt fires two events.
     pub command_prompt_id: Option<String>,
+    /// The last command was told of by its expansion, and its prompt has not come yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub command_expanded: bool,
+    /// The last command was told of by its prompt, and its expansion has not come yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub command_awaits_expansion: bool,
     /// What earlier stretches of a session came to that was closed and goes on.
     pub earlier: Earlier,
     pub agents: Vec<Agent>,
@@ -173,20 +184,39 @@ impl Live {
 
     /// Counts a command once per prompt; `expanded`: told of by the expansion, not the prompt.
     pub fn add_command(&mut self, name: &str, prompt_id: Option<String>, expanded: bool) {
-        let same = prompt_id == self.command_prompt_id;
-        // Clients that do not number their prompts: a prompt and its expansion say the same.
-        let repeated = prompt_id.is_none()
-            && expanded
-            && self.commands_executed.last().is_some_and(|last| last == name);
-        if (prompt_id.is_some() && same) || repeated {
+        let is_last = self.commands_executed.last().is_some_and(|last| last == name);
+        let is_same_prompt = prompt_id == self.command_prompt_id;
+        let was_expanded = std::mem::replace(&mut self.command_expanded, false);
+        let is_counted = match (&prompt_id, expanded) {
+            // Some clients send the expansion first, perhaps with the id of the prompt before.
+            (_, false) if was_expanded && is_last => true,
+            (Some(_), _) => is_same_prompt,
+            // Clients that do not number their prompts: a prompt and its expansion say the same.
+            (None, true) => is_last && !was_expanded && self.command_awaits_expansion,
+            (None, false) => false,
+        };
+        self.command_awaits_expansion = prompt_id.is_none() && !expanded && !is_counted;
+        self.command_prompt_id = prompt_id;
+        if is_counted {
             return;
         }
-        self.command_prompt_id = prompt_id;
+        self.command_expanded = expanded;
         self.commands_executed.push(name.to_owned());
         keep_newest(&mut self.commands_executed, COMMANDS);
         if self.command_counts.len() < COMMAND_NAMES || self.command_counts.contains_key(name) {
             *self.command_counts.entry(name.to_owned()).or_default() += 1;
         }
+    }
+
+    /// What people and models are told that it is about.
+    pub fn title(&self) -> Option<&str> {
+        self.task.as_deref().or(self.last_prompt.as_deref())
+    }
+
+    /// What was asked last, where that says more than the task.
+    pub fn asked_last(&self) -> Option<&str> {
+        let last = self.last_prompt.as_deref()?;
+        (self.task.as_deref() != Some(last) && task::has_substance(last)).then_some(last)
     }
 
     pub fn add_file(&mut self, file: String) {

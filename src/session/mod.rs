@@ -9,6 +9,7 @@ pub mod notices;
 pub mod notifications;
 pub mod panels;
 pub mod record;
+pub mod task;
 pub mod workflow;
 
 use crate::state::Documents;

@@ -36,7 +36,7 @@ fn sessions_panel(lives: &[Live], now: Time) -> Panel {
             Cell::new(Tone::Dim, &format!("for {}", since(&live.started, now))),
             Cell::new(Tone::Plain, &format!("seen {} ago", since(&live.last_seen, now))),
             Cell::new(Tone::Dim, &plural(live.files_modified.len(), "file")),
-            Cell::new(Tone::Plain, live.task.as_deref().unwrap_or("no prompt yet")),
+            Cell::new(Tone::Plain, live.title().unwrap_or("no prompt yet")),
         ]
     };
     Panel {

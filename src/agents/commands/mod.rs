@@ -10,6 +10,7 @@ use crate::agents::agent::{Agent, LONGEST_NUDGE};
 use crate::agents::result::{AgentResult, ArchivedResult};
 use crate::branch::agents_document::BranchAgents;
 use crate::console::project::{Project, print_json};
+use crate::core::gate::one_line;
 use crate::core::id::{BranchKey, FileStem};
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
@@ -206,6 +207,12 @@ fn in_full(result: &AgentResult) -> String {
     );
     out.push_str(&format!("task: {}\n", clip(result.task.as_deref().unwrap_or("not known"), 200)));
     out.push_str(&format!("session: {}\n", result.session_id));
+    if let Some(tokens) = result.metrics.extra.get("tokens") {
+        out.push_str(&format!("tokens: {tokens}\n"));
+    }
+    if !result.files_analyzed.is_empty() {
+        out.push_str(&format!("files: {}\n", one_line(&result.files_analyzed.join(", "))));
+    }
     for finding in &result.findings {
         let place = in_parentheses(finding.file.as_deref(), finding.line);
         out.push_str(&format!("{} {}{place}\n", finding.severity, clip(&finding.title, 200)));
@@ -215,6 +222,14 @@ fn in_full(result: &AgentResult) -> String {
     }
     for recommendation in &result.recommendations {
         out.push_str(&format!("recommends: {}\n", clip(recommendation, 200)));
+    }
+    for (name, text) in [("asked", &result.prompt), ("its last message", &result.report)] {
+        if let Some(text) = text {
+            out.push_str(&format!("\n{name}:\n"));
+            // Indented: none of its lines looks like one of ours.
+            let lines = text.trim_end().lines();
+            lines.for_each(|line| out.push_str(&format!("  {}\n", one_line(line))));
+        }
     }
     out
 }

@@ -21,6 +21,8 @@ use calls::{Calls, FILES};
 /// An agent's transcript is read from its end, this far: what takes no longer than a quarter of the
 /// hook itself.
 const AGENT_TAIL: u64 = 512 << 10;
+/// A prompt that is longer is not read.
+const LONGEST_PROMPT: u64 = 256 << 10;
 /// Tokens are summed over this much of a transcript.
 const COST_TAIL: u64 = 64 << 20;
 /// What is in the context is looked for in this much of a transcript, up to the last compaction.
@@ -43,6 +45,10 @@ pub struct AgentWork {
     pub files: Vec<String>,
     pub reads: u64,
     pub ended_in_api_error: bool,
+    /// What it was asked.
+    pub prompt: Option<String>,
+    /// What was in its context at the end.
+    pub tokens: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +61,12 @@ pub struct Tokens {
     pub cache_read: u64,
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl Tokens {
+    fn sum(&self) -> u64 {
+        self.input + self.output + self.cache_creation + self.cache_read
+    }
 }
 
 /// What a session's transcript says about its cost.
@@ -111,10 +123,13 @@ impl Context<'_> {
 
 pub fn agent_work(path: &Path) -> AgentWork {
     let mut calls = Calls::default();
-    let mut ended = None;
+    let (mut ended, mut tokens) = (None, None);
     let Some(file) = files::open(path) else { return AgentWork::default() };
     tail::lines(&file, AGENT_TAIL, |begins, line| {
         let kind = kind(line);
+        if tokens.is_none() && kind == Kind::Other && has(line, b"\"usage\"") {
+            tokens = usage_of_any(line).map(|(_, usage)| usage.sum());
+        }
         if ended.is_none() && kind == Kind::Other {
             ended = api_error(line);
         }
@@ -125,7 +140,20 @@ pub fn agent_work(path: &Path) -> AgentWork {
         files: calls.files,
         reads: calls.reads,
         ended_in_api_error: ended.unwrap_or_default(),
+        prompt: first_prompt(path),
+        tokens,
     }
+}
+
+/// What the first line of a user says.
+fn first_prompt(path: &Path) -> Option<String> {
+    let head = files::head(path, LONGEST_PROMPT)?;
+    let mut lines = head.split(|byte| *byte == b'\n').filter(|line| kind(line) == Kind::User);
+    let message = Object::parse(lines.next()?).ok()?.object("message")?;
+    message.word("content").or_else(|| {
+        let blocks = message.objects("content")?;
+        blocks.iter().find_map(|block| block.word("text"))
+    })
 }
 
 /// Tokens and dollars of a whole session, as far as its lines say.
@@ -221,16 +249,20 @@ fn post_tokens(line: &[u8]) -> Option<u64> {
 }
 
 fn context_tokens(line: &[u8]) -> Option<u64> {
-    let (_, usage) = usage(line)?;
-    Some(usage.input + usage.output + usage.cache_creation + usage.cache_read)
+    usage(line).map(|(_, usage)| usage.sum())
 }
 
 /// The message id and usage of a real assistant line of the main thread.
 fn usage(line: &[u8]) -> Option<(String, Tokens)> {
+    let is_aside = Object::parse(line).ok()?.flag("isSidechain");
+    if is_aside { None } else { usage_of_any(line) }
+}
+
+/// The message id and usage of a real assistant line, also of an agent's.
+fn usage_of_any(line: &[u8]) -> Option<(String, Tokens)> {
     let line = Object::parse(line).ok()?;
     let message = line.object("message")?;
     let real = line.word("type").as_deref() == Some("assistant")
-        && !line.flag("isSidechain")
         && message.word("model").as_deref() != Some("<synthetic>");
     if !real {
         return None;

@@ -10,16 +10,25 @@ pub enum Class {
     Resource,
     Syntax,
     Permission,
+    /// A retry gives the same: something is missing, a compiler or a check has spoken, a command
+    /// whose non-zero exit is an answer. Recorded, and nothing is said.
+    Deterministic,
     Unknown,
-    /// A failing test run, or a command whose non-zero exit is an answer: `unknown`, only logged.
-    Answer,
 }
 
 impl Class {
     /// Every name there is.
     #[cfg(test)]
-    pub const NAMES: [&str; 7] =
-        ["network", "rate_limit", "timeout", "resource", "syntax", "permission", "unknown"];
+    pub const NAMES: [&str; 8] = [
+        "network",
+        "rate_limit",
+        "timeout",
+        "resource",
+        "syntax",
+        "permission",
+        "deterministic",
+        "unknown",
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -29,7 +38,8 @@ impl Class {
             Self::Resource => "resource",
             Self::Syntax => "syntax",
             Self::Permission => "permission",
-            Self::Unknown | Self::Answer => "unknown",
+            Self::Deterministic => "deterministic",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -37,8 +47,7 @@ impl Class {
         match self {
             Self::Network | Self::RateLimit => 3,
             Self::Timeout | Self::Resource => 2,
-            Self::Unknown | Self::Answer => 1,
-            Self::Syntax | Self::Permission => 0,
+            Self::Syntax | Self::Permission | Self::Deterministic | Self::Unknown => 0,
         }
     }
 
@@ -54,12 +63,13 @@ impl Class {
     }
 
     /// What becomes of a failure when there is no retry left for it.
-    pub fn exhausted(self, repeats: u64) -> &'static str {
+    pub fn exhausted(self) -> &'static str {
         match self {
             Self::Syntax => QUEUED,
-            Self::Answer => LOGGED,
-            Self::Unknown if repeats < 3 => LOGGED,
-            _ => ESCALATED,
+            Self::Deterministic | Self::Unknown => LOGGED,
+            Self::Network | Self::RateLimit | Self::Timeout | Self::Resource | Self::Permission => {
+                ESCALATED
+            }
         }
     }
 }
@@ -77,9 +87,9 @@ mod tests {
             Class::Resource,
             Class::Syntax,
             Class::Permission,
+            Class::Deterministic,
             Class::Unknown,
         ];
         assert_eq!(all.map(Class::name), Class::NAMES);
-        assert!(Class::NAMES.contains(&Class::Answer.name()));
     }
 }

@@ -11,8 +11,8 @@ use crate::core::text::{Extra, keep_newest};
 use crate::core::time::{self, Time};
 use crate::errors::document::class::Class;
 #[cfg(test)]
-use crate::errors::document::{ESCALATED, LOGGED, QUEUED};
-use crate::errors::document::{PENDING, RECOVERED};
+use crate::errors::document::{ESCALATED, QUEUED};
+use crate::errors::document::{LOGGED, PENDING, RECOVERED};
 
 const TOOL_USE_IDS: usize = 20;
 
@@ -67,14 +67,16 @@ pub struct Failure {
     pub tool_use_id: Option<String>,
     /// When the message itself says that a retry makes sense.
     pub not_before: Option<Time>,
+    /// The file of the project, and the line, that the message names.
+    pub place: Option<(String, u64)>,
+    /// Waiting does not help: something has to change before a retry makes sense.
+    pub needs_change: bool,
 }
 
 impl Failure {
-    /// What makes two failures the same: class, tool and target. An answer is no failure of its
-    /// command.
+    /// What makes two failures the same: class, tool and target.
     pub fn fingerprint(&self) -> String {
-        let class = if self.class == Class::Answer { "answer" } else { self.class.name() };
-        format!("{class} {}", self.target)
+        format!("{} {}", self.class.name(), self.target)
     }
 }
 
@@ -108,17 +110,28 @@ impl Record {
         self.last_seen = time::spell(now);
         self.message.clone_from(&failure.message);
         self.context.clone_from(&failure.context);
+        if let Some((file, line)) = &failure.place
+            && !self.context.contains_key("file")
+        {
+            self.context.insert("file".into(), file.as_str().into());
+            self.context.insert("line".into(), (*line).into());
+        }
         self.tool_use_ids.extend(failure.tool_use_id.clone());
         keep_newest(&mut self.tool_use_ids, TOOL_USE_IDS);
         let class = failure.class;
-        if class != Class::Answer && self.retry_count < self.max_retries {
+        if self.retry_count < self.max_retries {
             self.retry_count += 1;
             let wait = TimeDelta::seconds(class.wait(self.retry_count));
-            self.next_retry = Some(time::spell(failure.not_before.unwrap_or(now + wait)));
+            let at = failure.not_before.unwrap_or(now + wait);
+            self.next_retry = (!failure.needs_change).then(|| time::spell(at));
             self.status = PENDING.into();
         } else {
             self.next_retry = None;
-            self.status = class.exhausted(self.occurrences.saturating_sub(1)).into();
+            self.status = match class {
+                // What was mistyped on a command line is no work for later.
+                Class::Syntax if failure.place.is_none() => LOGGED.into(),
+                _ => class.exhausted().into(),
+            };
         }
     }
 }

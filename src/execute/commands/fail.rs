@@ -44,8 +44,8 @@ pub fn run(
     let redact = project.redactor()?;
     let text = |text: &String| redact.block(text, LONGEST);
     let message = text(&options.message);
-    let limited =
-        options.rate_limit || classify::failure(&options.message, None) == Class::RateLimit;
+    let limited = options.rate_limit
+        || classify::failure(&options.message, &classify::Call::default()) == Class::RateLimit;
     let state = folder.update(|state| {
         let task = state.task(id)?;
         folder.ensure_unclaimed(id, task)?;

@@ -16,7 +16,7 @@ def agents_in_parallel(bench, check):
     check.equal("findings, worst first", [finding["title"] for finding in synthesis.get("findings", [])],
                 ["No rate limit", "Tests are missing"])
     main = main_thread(client, "GO audit everything")
-    check.contains("what the parent heard in the end", heard(main[-1]), "HookKeeper: 2 agents reported", times=1)
+    check.contains("what the parent heard in the end", heard(main[-1]), "HookKeeper: 2 marked findings (1 S1, 1 S2); the reports of 2 agents have 2 lines.", times=1)
     others = "\n".join(heard(request) for request in client.requests if request not in main)
     check.lacks("what the agents heard", others, "HookKeeper")
     check.holds("metrics", only_entry(check, bench.books, client.session_id), {
@@ -39,7 +39,7 @@ def three_of_one_type(bench, check):
         check.that(f"the task of {entry['id']} is right or not known yet",
                    entry["task"] in (None, known.get(entry["id"])), entry)
     last = heard(main_thread(client, "GO check")[-1])
-    check.contains("what the parent heard in the end", last, "HookKeeper: 3 agents reported 3 findings", times=1)
+    check.contains("what the parent heard in the end", last, "HookKeeper: 3 marked findings (", times=1)
 
 
 def background_agent(bench, check):
@@ -51,10 +51,10 @@ def background_agent(bench, check):
     running = bench.copied("during").document("agents/active.json")["agents"]
     check.equal("while it ran", [(entry["task"], entry["background"]) for entry in running], [("slow audit", True)])
     main = main_thread(client, "GO in the background")
-    told = [request for request in main if "HookKeeper: 1 agent reported" in heard(request)]
+    told = [request for request in main if "HookKeeper: 1 marked finding" in heard(request)]
     check.equal("requests that tell of it", len(told), 1)
     check.contains("it comes with the notification", heard(main[-1]), "<task-notification>", times=1)
-    check.contains("it comes with the notification", heard(main[-1]), "HookKeeper: 1 agent reported 1 finding", times=1)
+    check.contains("it comes with the notification", heard(main[-1]), "HookKeeper: 1 marked finding (1 S1); the report has 1 line.", times=1)
     check.equal("agents in metrics", only_entry(check, bench.books, client.session_id).get("agents"),
                 {"spawned": 1, "completed": 1, "failed": 0})
     check_closed(check, bench.books)
@@ -68,7 +68,7 @@ def background_agent_within_the_turn(bench, check):
     _check_results(check, bench.books, client, {"quick audit": ["No rate limit"]}, background=True)
     last = heard(main_thread(client, "GO on meanwhile")[-1])
     check.contains("the notification", last, "<task-notification>", times=1)
-    check.contains("what the parent heard in the end", last, "HookKeeper: 1 agent reported 1 finding", times=1)
+    check.contains("what the parent heard in the end", last, "HookKeeper: 1 marked finding (1 S1); the report has 1 line.", times=1)
     check_closed(check, bench.books)
 
 

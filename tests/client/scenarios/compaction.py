@@ -59,7 +59,7 @@ def automatic_compaction(bench, check):
     following = next(words for words in said if SO_FAR in words)
     check.contains("what the model heard after it", following, KEPT, times=1)
     check.contains("what the model heard after it", following, "- 1 agent still running:", times=1)
-    check.contains("what the model heard in the end", said[-1], "HookKeeper: 1 agent reported", times=1)
+    check.contains("what the model heard in the end", said[-1], "HookKeeper: 1 marked finding (", times=1)
     _check_entry(check, bench, client, {"spawned": 1, "completed": 1, "failed": 0})
 
 

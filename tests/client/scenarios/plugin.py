@@ -15,14 +15,14 @@ from .reading import all_heard, check_closed, events_of, heard, launched, only_e
 # What the client reads of a plugin. A copy of it can be at a path of its own.
 PLUGIN = (".claude-plugin", "assets", "commands", "hooks", "LICENSE", "README.md")
 HINT = "the program hookkeeper is not installed"
-ADVICE = "HookKeeper: unclassified error, attempt 1 of 1"
+ADVICE = "HookKeeper: network error, attempt 1 of 3"
 
 
 @wired(by_plugin)
 def plugin(bench, check):
     """An agent, a failure, a compaction and a resume, with the plugin's directory as it is."""
     first = bench.run("GO audit", "/compact", "go on", args=_loading(REPOSITORY), rules=[SUMMARY, *turns(
-        agent("audit auth", "AUDIT-AUTH"), bash("cat nothing.txt"), "done", "gone on",
+        agent("audit auth", "AUDIT-AUTH"), bash("curl -sS http://127.0.0.1:9/items"), "done", "gone on",
         agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
     second = bench.run("and again", args=[*_loading(REPOSITORY), "--continue"], rules=turns("done"))
     check.equal("the session's id", second.session_id, first.session_id)
@@ -56,7 +56,7 @@ def plugin_at_a_path_with_spaces(bench, check):
     """The program is not on the PATH, but where `cargo install` puts it."""
     _link(bench, bench.home / ".cargo/bin")
     client = bench.run("fail", args=_loading(_copied(bench)), env={"PATH": path_without("hookkeeper")},
-                       rules=turns(bash("cat nothing.txt"), "done"))
+                       rules=turns(bash("curl -sS http://127.0.0.1:9/items"), "done"))
     check.contains("what the model heard", heard(client.requests[-1]), ADVICE, times=1)
     check.equal("errors in metrics", only_entry(check, bench.books, client.session_id).get("errors"),
                 {"total": 1, "recovered": 0, "escalated": 0})
@@ -83,7 +83,7 @@ def plugin_without_program(bench, check):
     folder = _copied(bench)
     nowhere = {"PATH": path_without("hookkeeper")}
     first = bench.run("GO audit", "/compact", "go on", args=_loading(folder), env=nowhere, rules=[SUMMARY, *turns(
-        agent("audit auth", "AUDIT-AUTH"), bash("echo made > made.txt"), bash("cat nothing.txt"), "done", "gone on",
+        agent("audit auth", "AUDIT-AUTH"), bash("echo made > made.txt"), bash("curl -sS http://127.0.0.1:9/items"), "done", "gone on",
         agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
     check.equal("hints after the first run", user_was_told(bench).count(HINT), 1)
     check.contains("the hint", user_was_told(bench), f"cargo install --locked --path '{folder}'", times=1)
@@ -101,7 +101,7 @@ def plugin_without_program(bench, check):
 def plugin_command(bench, check):
     """/hookkeeper:status in the second turn, when the books have something to say."""
     client = bench.run("GO audit", "/hookkeeper:status", args=_loading(REPOSITORY), rules=turns(
-        bash("cat nothing.txt"), "done", "It says so."))
+        bash("curl -sS http://127.0.0.1:9/items"), "done", "It says so."))
     last = heard(client.requests[-1])
     check.contains("what the model heard", last, "`hookkeeper status` says:", times=1)
     check.contains("what the model heard", last, client.session_id[:8])
