@@ -37,7 +37,7 @@ fn common_dir(git: &Git) -> anyhow::Result<Option<PathBuf>> {
 
 /// Hides a file of one person from git, by its path in the project. Without git there is nothing to
 /// hide from.
-pub fn hide(root: &Path, path: &str) -> anyhow::Result<()> {
+pub fn hide_from_git(root: &Path, path: &str) -> anyhow::Result<()> {
     let Ok(git) = open_git(root) else { return Ok(()) };
     if git.ask(&["check-ignore", "--quiet", "--", path])?.is_good() {
         return Ok(());

@@ -50,7 +50,7 @@ fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
         }
         Fix::Spool => project.change(|_, _| Ok("they are applied now".into())),
         Fix::Ignore => {
-            survey::hide(&project.root()?, project.process.home().as_deref())?;
+            survey::hide_from_git(&project.root()?, project.process.home().as_deref())?;
             Ok("wrote .claude/state/.gitignore".into())
         }
     }

@@ -125,10 +125,10 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
 }
 
 /// Hides the state directory from git, if there is one.
-pub fn hide(root: &Path, home: Option<&Path>) -> Result<()> {
+pub fn hide_from_git(root: &Path, home: Option<&Path>) -> Result<()> {
     let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(()) };
     let Some(state) = claude.sub("state")? else { return Ok(()) };
-    home::hide(&state)
+    home::hide_from_git(&state)
 }
 
 fn place(state: &Dir) -> StatePlace {

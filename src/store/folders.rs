@@ -188,7 +188,7 @@ impl Folders {
         for segment in segments {
             let next = dir.as_ref().unwrap_or(base).make(segment)?;
             if is_beside && dir.is_none() {
-                home::hide(&next)?;
+                home::hide_from_git(&next)?;
             }
             dir = Some(next);
         }

@@ -137,7 +137,7 @@ pub fn current_settings(root: &Path, home: Option<&Path>) -> Result<(Settings, O
 }
 
 /// Hides a directory of ours from git.
-pub fn hide(state: &Dir) -> Result<()> {
+pub fn hide_from_git(state: &Dir) -> Result<()> {
     if state.read(IGNORE)?.is_some() {
         return Ok(());
     }

@@ -40,7 +40,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let mut lines = vec![wire(project, scope)?];
     if scope == Scope::Local {
         // The client does the same when it makes this file.
-        let hidden = checkout::hide(&root, LOCAL_SETTINGS);
+        let hidden = checkout::hide_from_git(&root, LOCAL_SETTINGS);
         lines
             .extend(hidden.err().map(|why| format!("Warning: git sees {LOCAL_SETTINGS}: {why:#}")));
     }

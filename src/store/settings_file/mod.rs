@@ -50,7 +50,7 @@ impl SettingsFile {
                 let (claude, own, Some(lock)) = lock::acquire_in(lock::PATIENCE, open)? else {
                     return Err(Error::Busy);
                 };
-                home::hide(&own)?;
+                home::hide_from_git(&own)?;
                 (claude, own, lock)
             }
             _ => match home::enter(paths.root, paths.home, lock::PATIENCE)? {

@@ -98,7 +98,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
         Ok(command.started(&driven))
     })?;
-    let stderr = checkout::hide(&project.root()?, &Autonomous::doc(&()).path())
+    let stderr = checkout::hide_from_git(&project.root()?, &Autonomous::doc(&()).path())
         .err()
         .map(|why| format!("git sees its file: {why:#}").into());
     Ok(Outcome { stderr, ..Outcome::printed(said) })
