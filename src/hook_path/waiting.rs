@@ -105,6 +105,8 @@ pub fn play_spool(process: &Process, store: &Store, root: &Path) -> Result<Playe
         }
         let bytes = match room.read(&name) {
             Ok(bytes) => bytes.unwrap_or_default(),
+            // The same event can be read when the machine can.
+            Err(error) if error.may_pass() => return Err(error),
             Err(error) => {
                 move_away(process, store, &room, &name, &error.to_string());
                 continue;

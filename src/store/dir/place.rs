@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use crate::core::error::{Error, Result};
 use crate::store::dir::Dir;
 
@@ -28,6 +30,8 @@ impl Dir {
 fn is_at(path: &Path, fd: impl AsFd) -> bool {
     match (rustix::fs::stat(path), rustix::fs::fstat(fd)) {
         (Ok(named), Ok(held)) => (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino),
-        _ => false,
+        (Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP), _) => false,
+        // Who cannot look has not seen that it went.
+        _ => true,
     }
 }
