@@ -180,7 +180,7 @@ SCENARIOS = [
     Scenario("SessionEnd", event("SessionEnd"), is_closed(SESSION)),
     Scenario("SubagentStart", STARTED, has_agent(NEW_AGENT)),
     Scenario("SubagentStop", event("SubagentStop", agent_id=SECOND_AGENT), has_result(SECOND_AGENT, "success")),
-    Scenario("UserPromptSubmit", event("UserPromptSubmit", prompt="now the logout"), live_has(task="now the logout")),
+    Scenario("UserPromptSubmit", event("UserPromptSubmit", prompt="now the logout"), live_has(last_prompt="now the logout")),
     Scenario("UserPromptExpansion", event("UserPromptExpansion"), live_has(commands_executed=["plan", "loop"])),
     Scenario(
         "PreToolUse",
