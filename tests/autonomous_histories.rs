@@ -164,7 +164,7 @@ impl Truth {
 #[test]
 fn nothing_is_complete_that_is_not_and_nobody_is_trapped() {
     let seconds = std::env::var("HOOKKEEPER_FUZZ_SECONDS").ok().and_then(|s| s.parse::<u64>().ok());
-    let seeds = seconds.map_or(12, |seconds| seconds * 2);
+    let seeds = seconds.map_or(6, |seconds| seconds * 2);
     let mut completed = 0;
     for seed in 1..=seeds {
         completed += u64::from(history(seed));

@@ -159,16 +159,16 @@ fn ship_has_a_receipt_of_its_own() {
 fn receipts_in_the_file_are_checked_with_git() {
     let scratch = at("work", &[]);
     blocked(&stop(&scratch, "on"));
-    let first = git(&scratch, &["rev-list", "--max-parents=0", "HEAD"]);
-    let before = git(&scratch, &["rev-parse", "HEAD"]);
+    let first = git(&scratch, &["rev-list", "--max-parents=0", "--abbrev-commit", "HEAD"]);
+    let before = git(&scratch, &["rev-parse", "--short", "HEAD"]);
     commit(&scratch, "gone.txt", "x\n");
-    let gone = git(&scratch, &["rev-parse", "HEAD"]);
+    let gone = git(&scratch, &["rev-parse", "--short", "HEAD"]);
     git(&scratch, &["reset", "--quiet", "--hard", "HEAD~1"]);
     let wrong = [
         (json!("0000000"), "work: git has no commit 0000000"),
-        (json!(first[..7]), NOT_NEWER),
-        (json!(before[..7]), NOT_NEWER),
-        (json!(gone[..7]), "is not in the history of HEAD"),
+        (json!(first), NOT_NEWER),
+        (json!(before), NOT_NEWER),
+        (json!(gone), "is not in the history of HEAD"),
         (json!("--all"), "work: git has no commit --all"),
         (json!("HEAD"), "work: git has no commit HEAD"),
         (json!(7), "its receipt has no git_sha"),

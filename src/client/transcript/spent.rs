@@ -14,7 +14,7 @@ use crate::core::text::{Extra, clip};
 use crate::process::files;
 
 /// Of a transcript that was not looked at before: what takes no longer than a quarter of the hook.
-const FIRST_LOOK: u64 = 256 << 10;
+const FIRST_LOOK: u64 = 128 << 10;
 /// At one look; the rest is read at the next.
 const ONE_LOOK: u64 = 4 << 20;
 const MODELS: usize = 5;

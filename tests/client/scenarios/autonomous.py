@@ -136,7 +136,7 @@ def autonomous_out_of_rounds(bench, check):
     check.equal("blocks", _feedback(client), [])
     check.contains("what the user was told", _told(client)[0],
                    f'phase review, iteration 0 of 50 is capped: {open_ones}.', times=1)
-    check.lacks("what the model heard with the question", heard(client.requests[7]), "lets it go on")
+    check.lacks("what the model heard with the question", heard(client.requests[7]), "A person lets it go on")
     check.contains("what the model heard with the word", heard(client.requests[8]),
                    "A person lets it go on with 2 P1 findings or failing tests open.", times=1)
     state = _state(bench)
@@ -150,11 +150,12 @@ def autonomous_budget(bench, check):
     """The client's own transcript says what was spent while the session runs."""
     client = bench.run("GO", rules=turns(
         bash(f"{START} --budget 0.0001"), "Planning.", bash("hookkeeper autonomous status"), "Stopped.", "Stopped."))
-    told = " ".join(_told(client))
+    check.contains("what the user was told", " ".join(_told(client)),
+                   "is capped: the budget of $0.0001 is spent ($0.0", times=1)
     spent = heard(client.requests[-1])
-    known = "the price is not known" not in spent
-    check.equal("whether it was capped by the budget", "is capped: the budget of $0.0001 is spent" in told, known)
-    check.contains("status while the session runs", spent, "spent: $", times=1)
+    check.contains("status while the session runs", spent, "of $0.0001; rounds of fix and re_review: 0 of 3", times=1)
+    check.lacks("status while the session runs", spent, "the price is not known")
+    check.holds("how it ended", _state(bench), {"verdict": "capped", "phase": "plan"})
 
 
 def _state(bench):
