@@ -411,7 +411,7 @@ fn the_budget_counts_while_the_session_runs() {
 #[test]
 fn a_file_with_nothing_but_what_has_no_default_is_valid() {
     let scratch = shop();
-    let least = json!({"feature": "Add login", "phase": "work", "started_at": "2026-11-16T10:00:00Z", "last_updated": "2026-11-16T10:00:00Z"});
+    let least = json!({"version": 2, "feature": "Add login", "phase": "work", "started_at": "2026-11-16T10:00:00Z", "last_updated": "2026-11-16T10:00:00Z"});
     fs::write(file(&scratch), least.to_string()).unwrap();
     good(scratch.run(&["validate"], b""));
     good(scratch.run(&["autonomous", "adopt"], b""));
