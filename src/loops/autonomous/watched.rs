@@ -56,8 +56,9 @@ pub struct Watched {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_limit_usd: Option<f64>,
     pub spent: Spent,
-    /// The file as we left it, for one that is lost.
+    /// The file as we left it, for one that is lost, with what models wrote into it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub copy: Option<Box<Autonomous>>,
     /// How it ended, as far as that was our doing.
     pub verdict: Option<String>,
