@@ -11,99 +11,10 @@ mod support;
 
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use support::autonomous::*;
 use support::{Scratch, event, good, refused};
-
-const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
-const OTHER: &str = "1f3e8a2c-1111-4222-8333-444455556666";
-
-fn git(scratch: &Scratch, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
-    let ran = command.args(args).current_dir(scratch.root()).env("HOME", scratch.home()).output();
-    let ran = ran.unwrap();
-    assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8_lossy(&ran.stdout).trim().to_owned()
-}
-
-fn commit(scratch: &Scratch, file: &str, text: &str) {
-    let path = scratch.root().join(file);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-    git(scratch, &["add", file]);
-    git(scratch, &["commit", "--quiet", "--message", &format!("Write {file}")]);
-}
-
-/// A repository with one live session in which the commands run.
-fn shop() -> Scratch {
-    let mut scratch = Scratch::new();
-    git(&scratch, &["init", "--quiet", "--initial-branch=feat/auth"]);
-    commit(&scratch, "README.md", "A shop.\n");
-    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
-    scratch.env.insert("CLAUDE_CODE_SESSION_ID".into(), SESSION.into());
-    scratch.env.insert("CLAUDECODE".into(), "1".into());
-    scratch
-}
-
-fn file(scratch: &Scratch) -> std::path::PathBuf {
-    scratch.root().join(".claude/autonomous-loop.json")
-}
-
-fn state(scratch: &Scratch) -> Value {
-    serde_json::from_slice(&fs::read(file(scratch)).unwrap()).unwrap()
-}
-
-fn stop(scratch: &Scratch, message: &str) -> Value {
-    let payload = json!({"stop_hook_active": false, "last_assistant_message": message, "background_tasks": []});
-    let reply = scratch.hook(&event(SESSION, "Stop", payload)).stdout;
-    if reply.is_empty() { Value::Null } else { serde_json::from_str(&reply).unwrap() }
-}
-
-fn told(reply: &Value) -> &str {
-    assert_eq!(reply.get("decision"), None, "{reply}");
-    reply["systemMessage"].as_str().unwrap()
-}
-
-fn blocked(reply: &Value) -> &str {
-    assert_eq!(reply["decision"], "block", "{reply}");
-    reply["reason"].as_str().unwrap()
-}
-
-fn start(scratch: &Scratch, more: &[&str]) -> String {
-    good(scratch.run(
-        &[&["autonomous", "start", "--feature", "Add user authentication"], more].concat(),
-        b"",
-    ))
-}
-
-fn advance(scratch: &Scratch, more: &[&str]) -> String {
-    good(scratch.run(&[&["autonomous", "advance", "--summary", "Did it"], more].concat(), b""))
-}
-
-/// As a person in a terminal of their own: nothing above the command is the client's, whoever runs
-/// these tests.
-fn as_a_person(scratch: &Scratch, args: &[&str]) -> String {
-    let out = scratch.home().join("said");
-    let _ = fs::remove_file(&out);
-    let script = r#"( sleep 0.2; "$@" >"$OUT.new" 2>&1; echo "exit $?" >>"$OUT.new"; mv "$OUT.new" "$OUT" ) & "#;
-    let mut command = Command::new("sh");
-    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_hookkeeper")]).args(args);
-    command
-        .env_clear()
-        .envs(&scratch.env)
-        .env_remove("CLAUDECODE")
-        .env_remove("CLAUDE_CODE_SESSION_ID");
-    command.env("OUT", &out).current_dir(scratch.root());
-    assert!(command.status().unwrap().success());
-    let began = Instant::now();
-    while !out.exists() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it does not end");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    fs::read_to_string(out).unwrap()
-}
 
 #[test]
 fn a_feature_is_shipped() {
@@ -158,16 +69,20 @@ fn a_feature_is_shipped() {
         "{text}"
     );
     commit(&scratch, "src/auth.rb", "works better\n");
-    advance(&scratch, &[]);
+    commit(&scratch, "docs/progress.md", "What failed.\n");
+    advance(&scratch, &["--progress-file", "docs/progress.md"]);
     assert!(advance(&scratch, &["--findings", "0"]).contains("phase compound"));
     commit(&scratch, "docs/solutions.md", "Cookies are small.\n");
     advance(&scratch, &["--artifact", "docs/solutions.md"]);
+    commit(&scratch, "docs/tests.md", "Two fail.\n");
     assert!(advance(&scratch, &["--findings", "2"]).contains("phase fix"), "a failing test phase");
     commit(&scratch, "src/auth.rb", "works best\n");
     advance(&scratch, &[]);
-    advance(&scratch, &[]);
+    advance(&scratch, &["--findings", "0"]);
+    commit(&scratch, "docs/solutions.md", "Cookies are very small.\n");
     advance(&scratch, &["--artifact", "docs/solutions.md"]);
-    let text = advance(&scratch, &[]);
+    commit(&scratch, "docs/tests.md", "None fails.\n");
+    let text = advance(&scratch, &["--findings", "0"]);
     assert!(text.contains("phase ship") && text.contains("<promise>SHIPPED</promise>"), "{text}");
     advance(&scratch, &["--pr-url", "https://example.com/pull/7"]);
     let reply = stop(&scratch, "Merged.\n<promise>SHIPPED</promise>");
@@ -199,7 +114,7 @@ fn a_feature_is_shipped() {
         state["artifacts"],
         json!({
             "brainstorm_file": "docs/brainstorm.md", "plan_file": "docs/plan.md", "acceptance_tests_file": "tests/auth.rb",
-            "progress_file": null, "pr_url": "https://example.com/pull/7", "branch": "feat/auth"
+            "progress_file": "docs/progress.md", "pr_url": "https://example.com/pull/7", "branch": "feat/auth"
         })
     );
     assert_eq!(state["receipts"].as_array().unwrap().len(), 15);
@@ -350,9 +265,10 @@ fn a_phase_that_a_model_moved_by_hand() {
     assert_eq!(state(&scratch)["phase"], "plan");
     // A proven move is taken over, also by a model that writes the file anew and forgets whose it is.
     commit(&scratch, "docs/plan.md", "plan\n");
+    let plan = git(&scratch, &["log", "-1", "--format=%h"]);
     write(&|state| {
         state["phase"] = json!("spec_test");
-        state["receipts"] = json!([{"phase": "plan", "artifact": "docs/plan.md", "git_sha": "a1b2c3d", "timestamp": "2026-11-16T10:00:00Z"}]);
+        state["receipts"] = json!([{"phase": "plan", "artifact": "docs/plan.md", "git_sha": plan, "timestamp": "2026-11-16T10:00:00Z"}]);
         state.as_object_mut().unwrap().remove("session_id");
     });
     let reply = stop(&scratch, "on");
@@ -361,14 +277,29 @@ fn a_phase_that_a_model_moved_by_hand() {
         (&state(&scratch)["phase"], &state(&scratch)["session_id"]),
         (&json!("spec_test"), &json!(SESSION))
     );
-    // But git has no such commit, and status says so.
-    let status = good(scratch.run(&["autonomous", "status"], b""));
-    assert!(status.contains("! git has no commit a1b2c3d"), "{status}");
-    // An earlier phase gets its receipt.
-    let text = advance(&scratch, &["--phase", "plan", "--artifact", "docs/plan.md"]);
-    assert!(text.starts_with("Receipt for plan: "), "{text}");
     let status = good(scratch.run(&["autonomous", "status"], b""));
     assert!(!status.contains('!'), "{status}");
+    // A receipt is edited later: the one that was confirmed stays, and status names the other.
+    write(&|state| state["receipts"][0]["git_sha"] = json!("a1b2c3d"));
+    let status = good(scratch.run(&["autonomous", "status"], b""));
+    assert!(status.contains("! git has no commit a1b2c3d"), "{status}");
+    blocked(&stop(&scratch, "on"));
+    assert_eq!(state(&scratch)["receipts"][0]["git_sha"], json!(plan));
+    // An earlier phase gets another receipt, of something new.
+    let late = [
+        "autonomous",
+        "advance",
+        "--summary",
+        "x",
+        "--phase",
+        "plan",
+        "--artifact",
+        "docs/plan.md",
+    ];
+    refused(&scratch.run(&late, b""), "is not newer than the phase and the receipt before it");
+    commit(&scratch, "docs/plan.md", "plan, again\n");
+    let text = advance(&scratch, &["--phase", "plan", "--artifact", "docs/plan.md"]);
+    assert!(text.starts_with("Receipt for plan: "), "{text}");
     assert_eq!(state(&scratch)["phase"], "spec_test");
 }
 
@@ -478,30 +409,6 @@ fn a_file_that_is_not_ours_stays() {
     fs::remove_file(file(&scratch)).unwrap();
     refused(&scratch.run(&["autonomous", "cancel"], b""), "there is no autonomous loop");
     assert!(good(scratch.run(&["autonomous", "status"], b"")).starts_with("No autonomous loop."));
-}
-
-/// A loop in spec_test, with the plan proven and a person wanted.
-fn at_the_tests() -> Scratch {
-    let scratch = shop();
-    start(&scratch, &["--skip-brainstorm"]);
-    commit(&scratch, "docs/plan.md", "plan\n");
-    advance(&scratch, &["--artifact", "docs/plan.md"]);
-    blocked(&stop(&scratch, "on"));
-    scratch
-}
-
-/// The same, with the acceptance tests written.
-fn awaiting() -> Scratch {
-    let scratch = at_the_tests();
-    commit(&scratch, "t.rb", "fails\n");
-    advance(&scratch, &["--artifact", "t.rb"]);
-    scratch
-}
-
-fn edit(scratch: &Scratch, change: impl Fn(&mut serde_json::Map<String, Value>)) {
-    let mut state = state(scratch);
-    change(state.as_object_mut().unwrap());
-    fs::write(file(scratch), state.to_string()).unwrap();
 }
 
 #[test]

@@ -48,6 +48,8 @@ struct Case {
     dir: PathBuf,
     scratch: Scratch,
     step: i64,
+    /// The commits of the project, and how the case names them.
+    commits: Vec<(String, String)>,
 }
 
 impl Case {
@@ -55,6 +57,16 @@ impl Case {
         let mut scratch = Scratch::new();
         for (name, bytes) in tree(&dir.join("before")) {
             place(&scratch.root(), &name, scratch.here(&lossy(&bytes)).as_bytes());
+        }
+        let commits = commit(&scratch, &text(&dir.join("commits")).unwrap_or_default());
+        for (name, bytes) in tree(&dir.join("before")) {
+            let mut text = scratch.here(&lossy(&bytes));
+            for (sha, named) in &commits {
+                text = text.replace(named, sha);
+            }
+            if name.ends_with(".json") {
+                place(&scratch.root(), &name, text.as_bytes());
+            }
         }
         for (name, bytes) in tree(&dir.join("home")) {
             place(scratch.home(), &name, scratch.here(&lossy(&bytes)).as_bytes());
@@ -70,7 +82,7 @@ impl Case {
                 value => scratch.env.insert(name.into(), scratch.here(value)),
             };
         }
-        Self { dir: dir.to_owned(), scratch, step: 0 }
+        Self { dir: dir.to_owned(), scratch, step: 0, commits }
     }
 
     fn check(mut self) -> Result<(), Failed> {
@@ -165,7 +177,10 @@ impl Case {
 
     /// Digests depend on where the scratch project is.
     fn normal(&self, text: &str) -> String {
-        let text = self.scratch.recorded(text);
+        let mut text = self.scratch.recorded(text);
+        for (sha, named) in &self.commits {
+            text = text.replace(sha, named);
+        }
         let digest = |word: &str| word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit());
         let words = text.split('"').map(|word| if digest(word) { "(sha256)" } else { word });
         words.collect::<Vec<_>>().join("\"")
@@ -194,6 +209,41 @@ fn unmarked(name: &str, bytes: &[u8]) -> String {
         }
         _ => lossy(bytes),
     }
+}
+
+/// Makes the project a repository with these commits, one a line: a date, and the files. A file that a
+/// later line has too is another one here. What a case says for each: `COMMIT-1-FULL`, `COMMIT-1`.
+fn commit(scratch: &Scratch, lines: &str) -> Vec<(String, String)> {
+    let root = scratch.root();
+    let git = |args: &[&str], at: &str| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
+        command.args(args).current_dir(&root).env("HOME", scratch.home());
+        command.env("GIT_AUTHOR_DATE", at).env("GIT_COMMITTER_DATE", at);
+        let ran = command.output().unwrap();
+        assert!(ran.status.success(), "{args:?}: {}", lossy(&ran.stderr));
+        lossy(&ran.stdout).trim().to_owned()
+    };
+    let mut commits = Vec::new();
+    let lines: Vec<Vec<&str>> = lines.lines().map(|line| line.split(' ').collect()).collect();
+    for (n, line) in lines.iter().enumerate() {
+        if n == 0 {
+            git(&["init", "--quiet", "--initial-branch=feat/auth"], line[0]);
+        }
+        for path in &line[1..] {
+            let last = fs::read(root.join(path)).unwrap_or_default();
+            if lines[n + 1..].iter().any(|later| later[1..].contains(path)) {
+                place(&root, path, format!("Version {n}.\n").as_bytes());
+            }
+            git(&["add", path], line[0]);
+            place(&root, path, &last);
+        }
+        git(&["commit", "--quiet", "--allow-empty", "--message", &format!("Commit {n}")], line[0]);
+        let sha = git(&["rev-parse", "HEAD"], line[0]);
+        commits.push((sha.chars().take(7).collect(), format!("COMMIT-{}", n + 1)));
+        commits.insert(0, (sha, format!("COMMIT-{}-FULL", n + 1)));
+    }
+    commits
 }
 
 /// Files that git would read in this repository go by other names in a case.

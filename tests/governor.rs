@@ -12,7 +12,6 @@
 mod dice;
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 use dice::Dice;
 use hookkeeper::inside::branch::document::BranchLoop;
@@ -24,6 +23,7 @@ use hookkeeper::inside::loops::autonomous::document::Receipt;
 use hookkeeper::inside::loops::autonomous::rules as autonomous;
 use hookkeeper::inside::loops::autonomous::rules::phase::Phase;
 use hookkeeper::inside::loops::autonomous::rules::phase::Proof;
+use hookkeeper::inside::loops::autonomous::rules::receipts::Evidence;
 use hookkeeper::inside::loops::branch::rules::DrivenBranch;
 use hookkeeper::inside::loops::governor::Decision;
 use hookkeeper::inside::loops::governor::Stop;
@@ -194,8 +194,13 @@ fn an_autonomous_loop_keeps_the_rules() {
             ..Autonomous::default()
         };
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let present: BTreeSet<String> = ["there.md".to_owned()].into();
-        let driven = autonomous::AutonomousLoop::new(state, None, present.clone(), now);
+        // Git confirms every other receipt.
+        let evidence = Evidence {
+            present: ["there.md".to_owned()].into(),
+            faults: (0..200).map(|at| (at, (at % 2 == 1).then(|| "no".to_owned()))).collect(),
+            ..Evidence::default()
+        };
+        let driven = autonomous::AutonomousLoop::new(state, None, evidence.clone(), now);
         let gated = Cell::new(driven.watched.gate && !driven.watched.approved);
         let stand = |driven: &autonomous::AutonomousLoop| {
             let past = Phase::named(&driven.state.phase).is_some_and(|at| at > Phase::SpecTest);
@@ -246,7 +251,7 @@ fn an_autonomous_loop_keeps_the_rules() {
                 9 => (state.session_id, state.ending.verdict) = (None, None),
                 _ => {}
             }
-            *driven = autonomous::AutonomousLoop::new(state, Some(seen), present.clone(), now);
+            *driven = autonomous::AutonomousLoop::new(state, Some(seen), evidence.clone(), now);
             if dice.roll(3) == 0 {
                 // A command that changes nothing of the phase.
                 driven.settle();
@@ -282,16 +287,18 @@ fn the_phases_are_as_in_the_table() {
             Proof::Document => "a document",
             Proof::Commit => "a commit",
             Proof::Summary => "a summary",
+            Proof::Release => "a release",
         };
         let other = phase.next(false, true).unwrap();
         assert_eq!(phase.next(false, false), Some(other), "rounds without findings");
-        assert_eq!(phase.next(true, false), Some(other), "findings without rounds");
+        let without = if phase.finds() { None } else { Some(other) };
+        assert_eq!(phase.next(true, false), without, "findings without rounds");
         let row = |when: &str, then: Phase| {
             [phase.name(), proof, when, then.name()].map(str::to_owned).to_vec()
         };
         match phase.next(true, true).unwrap() {
             mended if mended != other => {
-                is.extend([row("findings and rounds", mended), row("else", other)]);
+                is.extend([row("findings and rounds", mended), row("no findings", other)]);
             }
             _ => is.push(row("always", other)),
         }

@@ -3,6 +3,7 @@
 pub mod commands;
 pub mod hook_runs;
 pub mod plan_file;
+pub mod prices;
 pub mod settings;
 pub mod side_file;
 pub mod todos;

@@ -20,6 +20,7 @@ pub struct GitOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
+    pub micros: u64,
 }
 
 /// An empty value takes a variable away: those that would lead git elsewhere than to `dir`, which a
@@ -64,6 +65,17 @@ impl Git {
     /// Asks git something. An error means that it could not be started.
     pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> io::Result<GitOutput> {
         self.run(args, Input::Nothing, ANSWER)
+    }
+
+    /// The same within a limit, with how long it took. One that was ended for that has no code.
+    pub fn ask_within<A: AsRef<OsStr>>(
+        &self,
+        args: &[A],
+        limit: Duration,
+    ) -> io::Result<(GitOutput, Duration)> {
+        let said = self.run(args, Input::Nothing, limit)?;
+        let took = Duration::from_micros(said.micros);
+        Ok((said, took))
     }
 
     /// What it answers, without the last line break; `None` if it says no.
@@ -135,6 +147,7 @@ impl Git {
             code: ended.code,
             out: String::from_utf8_lossy(&ended.stdout).into_owned(),
             err: String::from_utf8_lossy(&ended.stderr).into_owned(),
+            micros: ended.micros,
         })
     }
 }

@@ -1,3 +1,4 @@
 pub mod command;
+pub mod history;
 pub mod index;
 pub mod refs;

@@ -53,15 +53,18 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     }
     let adopted = drive::adopt(&mut plan, event, &mut live, state, context);
     let turn = drive::Turn { event, state, context };
-    let approved = match is_machine_made {
+    let decided = match is_machine_made {
         true => None,
-        false => crate::loops::autonomous::drive::approve_by_prompt(
+        false => crate::loops::autonomous::drive::decide_by_prompt(
             &mut plan, &live, &turn, prompt, adopted,
         ),
     };
+    if decided.is_some() {
+        live.loop_verdict = None;
+    }
     record::put_with_copies(&mut plan, &live, state);
-    if let Some(approved) = approved {
-        approved.put(&mut plan, state);
+    if let Some(decided) = decided {
+        decided.put(&mut plan, state);
     }
     plan
 }

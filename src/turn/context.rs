@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::client::plan_file::{IsBelieved, PlanFile};
 use crate::client::side_file::SideFile;
 use crate::client::todos::Todo;
+use crate::client::transcript::spent::Spent;
 use crate::client::transcript::{AgentWork, Cost, InContext};
 use crate::core::redaction::Redactor;
 use crate::core::settings::Settings;
 use crate::core::text::relative;
 use crate::core::time::{self, Time};
 use crate::execute::unfinished::Unfinished;
+use crate::git::history::Claim;
 use crate::git::refs::Git;
 use crate::process::client::Client;
 use crate::state::State;
@@ -83,6 +85,12 @@ pub trait Facts {
         false
     }
 
+    /// What is wrong with each of these claims, by git in one of these checkouts. All questions of
+    /// an event together take two seconds at most.
+    fn faults(&self, _checkouts: &[PathBuf], claims: &[Claim]) -> Vec<Option<String>> {
+        claims.iter().map(|_| Some("there is no git to ask".to_owned())).collect()
+    }
+
     /// When a file was last written to.
     fn modified(&self, _path: &Path) -> Option<Time> {
         None
@@ -115,6 +123,11 @@ pub trait Facts {
 
     fn cost(&self, _transcript: &Path) -> Cost {
         Cost::default()
+    }
+
+    /// What was spent by now; of a transcript that is new to us, since this time.
+    fn spent(&self, _transcript: &Path, before: &Spent, _since: &str) -> Spent {
+        before.clone()
     }
 
     /// The session that a transcript was forked from.

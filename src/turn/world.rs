@@ -3,14 +3,18 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::client::plan_file::{self, IsBelieved, PlanFile};
 use crate::client::side_file::{self, SideFile};
 use crate::client::todos::{self, Todo};
+use crate::client::transcript::spent::Spent;
 use crate::client::transcript::{self, AgentWork, Cost, InContext};
 use crate::core::redaction::Redactor;
 use crate::core::time::Time;
 use crate::execute::unfinished::{self, Unfinished};
+use crate::git::command;
+use crate::git::history::{self, Claim, Patience};
 use crate::git::refs::{self, Git};
 use crate::process::client::{self, Client};
 use crate::process::{Process, files};
@@ -23,11 +27,16 @@ pub struct World<'a> {
     root: &'a Path,
     git: OnceCell<Git>,
     client: OnceCell<Client>,
+    /// For git as a program.
+    patience: Patience,
 }
+
+const PATIENCE: Duration = Duration::from_secs(2);
 
 impl<'a> World<'a> {
     pub fn new(process: &'a Process, root: &'a Path) -> Self {
-        Self { process, root, git: OnceCell::new(), client: OnceCell::new() }
+        let patience = Patience::new(PATIENCE);
+        Self { process, root, git: OnceCell::new(), client: OnceCell::new(), patience }
     }
 
     /// As it was when an event came that had to wait.
@@ -61,6 +70,25 @@ impl Facts for World<'_> {
         refs::has_branch(checkout, branch)
     }
 
+    fn faults(&self, checkouts: &[PathBuf], claims: &[Claim]) -> Vec<Option<String>> {
+        // A linked worktree of the project, but no other repository.
+        let root = self.root.canonicalize().ok();
+        let is_ours =
+            |dir: &&PathBuf| dir.as_path() == self.root || refs::main_checkout(dir) == root;
+        let checkouts: Vec<&PathBuf> = checkouts.iter().filter(is_ours).collect();
+        let fault = |claim: &Claim| {
+            let mut found = Some("there is no checkout to ask git in".to_owned());
+            for checkout in &checkouts {
+                found = history::fault(&command::Git::in_dir(checkout), claim, &self.patience);
+                if found.is_none() {
+                    break;
+                }
+            }
+            found
+        };
+        claims.iter().map(fault).collect()
+    }
+
     fn modified(&self, path: &Path) -> Option<Time> {
         files::modified(path)
     }
@@ -87,6 +115,12 @@ impl Facts for World<'_> {
 
     fn cost(&self, transcript: &Path) -> Cost {
         transcript::cost(transcript)
+    }
+
+    fn spent(&self, transcript: &Path, before: &Spent, since: &str) -> Spent {
+        let mut spent = before.clone();
+        spent.read_on(transcript, since);
+        spent
     }
 
     fn fork_parent(&self, transcript: &Path, session_id: &str) -> Option<String> {

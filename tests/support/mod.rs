@@ -1,6 +1,7 @@
 //! A scratch project, and the binary started in it as the client would start it.
 #![allow(dead_code, reason = "every test binary uses a part of this")]
 
+pub mod autonomous;
 pub mod books;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 //! empty, and only lines that contain a wanted key are parsed at all.
 
 pub mod calls;
+pub mod spent;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -25,12 +25,8 @@ const ENTRIES: usize = 500;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
-    "version", "feature", "phase", "phase_iteration", "global_iteration", "max_iterations",
-    "max_phase_iterations", "fix_review_cycles", "max_fix_cycles", "phases_completed", "artifacts",
-    "receipts", "checkpoints", "errors", "budget_limit_usd", "completion_promise",
-    "skip_brainstorm", "skip_test_review", "started_at", "last_updated"
-])))]
+// What has a default in the specification may be missing.
+#[cfg_attr(test, schemars(extend("required" = ["feature", "phase", "started_at", "last_updated"])))]
 pub struct Autonomous {
     // The seed's schema, in its order.
     pub version: u64,
@@ -106,11 +102,24 @@ pub struct Receipt {
     pub git_sha: Value,
     #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
     pub timestamp: String,
+    /// P1 findings of a review, or failures of a test phase.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    #[cfg_attr(test, schemars(with = "Option<u64>"))]
+    pub findings: Value,
     #[serde(flatten)]
     pub extra: Extra,
 }
 
 impl Receipt {
+    pub fn findings(&self) -> Option<u64> {
+        self.findings.as_u64()
+    }
+
+    /// Whether both say the same, whenever they were written.
+    pub fn is(&self, other: &Self) -> bool {
+        (&self.phase, self.artifact(), self.sha()) == (&other.phase, other.artifact(), other.sha())
+    }
+
     pub fn artifact(&self) -> &str {
         self.artifact.as_str().unwrap_or_default().trim()
     }

@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::text::Extra;
-use crate::loops::autonomous::document::Autonomous;
+use crate::client::transcript::spent::Spent;
+use crate::core::text::{Extra, is_zero};
+use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::state::{Row, document};
 
 /// What is remembered of the autonomous loop's file.
@@ -39,6 +40,26 @@ pub struct Watched {
     pub awaiting: bool,
     /// The phase was left without a receipt before, and taken back.
     pub sent_back: bool,
+    /// The commit that was checked out when the phase began, or the one of the receipt that ended the
+    /// phase before, and when that was: a receipt's commit is newer.
+    pub head: Option<String>,
+    pub began: String,
+    /// The receipts that git confirmed. They hold, whatever becomes of those in the file.
+    pub proven: Vec<Receipt>,
+    /// The P1 findings or failing tests of the last report that nobody has mended yet.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open: u64,
+    /// The same, with no round left: the loop ends, or a person says ship.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_rounds: bool,
+    /// The smaller one holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_limit_usd: Option<f64>,
+    pub spent: Spent,
+    /// The file as we left it, for one that is lost, with what models wrote into it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    pub copy: Option<Box<Autonomous>>,
     /// How it ended, as far as that was our doing.
     pub verdict: Option<String>,
     #[serde(flatten)]

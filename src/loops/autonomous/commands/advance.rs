@@ -1,8 +1,11 @@
 //! `hookkeeper autonomous advance`: the end of a phase, proven with git.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+
+use serde_json::{Value, json};
 
 use crate::console::checkout;
 use crate::console::project::Project;
@@ -10,14 +13,19 @@ use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::text::{Extra, clip};
 use crate::core::time;
-use crate::loops::autonomous::commands::{change, read, required};
-use crate::loops::autonomous::document::Receipt;
+use crate::git::command::Git;
+use crate::git::history::{self, Patience, Shows};
+use crate::loops::autonomous::commands::{change, load, progress_file, required};
+use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::{Phase, Proof};
-use crate::loops::autonomous::rules::{complete, set_artifact, watch_again, words};
+use crate::loops::autonomous::rules::receipts::{self, TAG};
+use crate::loops::autonomous::rules::{complete, set_artifact, words};
+use crate::loops::autonomous::watched::Watched;
 use crate::loops::commands::LoopCommand;
 use crate::process::files;
 
 const RECEIPTS: usize = 500;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -27,7 +35,7 @@ pub struct Arguments {
     /// The document that it produced; it must be committed
     #[arg(long, value_name = "PATH")]
     artifact: Option<PathBuf>,
-    /// P1 findings of a review, or failures of a test phase
+    /// P1 findings of a review, or failures of a test phase; they need it, 0 too
     #[arg(long, value_name = "N")]
     findings: Option<u64>,
     /// An approach that failed (may be given several times)
@@ -38,7 +46,7 @@ pub struct Arguments {
     pr_url: Option<String>,
     /// The file with the log of the work
     #[arg(long, value_name = "PATH")]
-    progress_file: Option<String>,
+    progress_file: Option<PathBuf>,
     /// An earlier phase that lacks its receipt; the loop stays where it is
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
@@ -52,9 +60,11 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
     let failed: Vec<String> =
         options.failed_approach.iter().map(|text| redact.text(text)).collect();
     // Git is asked without the lock; whether the phase is still the same is seen under it.
-    let seen = read(project)?;
+    let view = project.view()?;
+    let seen = view.map(|view| load(command, &view.state())).transpose()?.flatten();
     let seen = seen
         .context("there is no autonomous loop; `hookkeeper autonomous start FEATURE` starts one")?;
+    let (fault, known, seen) = (seen.fault, seen.watched, seen.state);
     let named = options.phase.as_deref().unwrap_or(&seen.phase);
     let phase = Phase::named(named).with_context(|| {
         format!(
@@ -69,21 +79,27 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         "--findings is for the phases review, re_review and test; this is {}",
         phase.name()
     );
+    ensure!(
+        options.findings.is_some() || !phase.finds(),
+        "phase {} ends with --findings N: P1 findings of a review, failures of a test run, 0 if there are none",
+        phase.name()
+    );
+    refuse_fault(fault, phase, &known)?;
     let found = format!("{} with {findings} findings", phase.name());
     let summed = summary.as_deref().unwrap_or(&found);
-    let proof = prove(project, options, phase, summed, &redact)?;
-    let (artifact, git_sha, branch) = proof;
+    let progress = progress_file(project, options.progress_file.as_deref())?;
+    if let Some(url) = options.pr_url.as_deref() {
+        ensure!(receipts::is_url(url), "{} is no address of a pull request", clip(url, 160));
+    }
+    let proof = prove(project, options, phase, (&seen, &known), summed, &redact)?;
+    let Proven { artifact, git_sha, head, branch } = proof;
     let summary = summary.unwrap_or_else(|| artifact.clone());
     let now = command.now;
     change(command, |driven, around| {
         command.ensure_running(driven, around)?;
-        let fault = driven.fault.take();
+        refuse_fault(driven.fault.take(), phase, &driven.watched)?;
         let left = Phase::named(&driven.watched.phase);
         let state = &mut driven.state;
-        // The receipt that a phase moved by hand lacks is welcome.
-        if let Some(fault) = fault.filter(|_| left != Some(phase)) {
-            bail!("{fault}; `--phase {}` gives it the receipt", left.map_or("NAME", Phase::name));
-        }
         ensure!(state.receipts.len() < RECEIPTS, "there are {RECEIPTS} receipts already");
         let now_in = Phase::named(&state.phase);
         ensure!(
@@ -97,13 +113,18 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
             "the phase is {} by now; look again",
             clip(&state.phase, 40)
         );
+        ensure!(!driven.watched.out_of_rounds, "{}", driven.still_open());
+        let state = &mut driven.state;
         let receipt = Receipt {
             phase: phase.name().into(),
             artifact: artifact.clone().into(),
             git_sha: git_sha.clone().into(),
             timestamp: time::spell(now),
+            findings: options.findings.map_or(Value::Null, |count| json!(count)),
             extra: Extra::new(),
         };
+        driven.watched.proven.push(receipt.clone());
+        driven.evidence.head = Some(head);
         state.receipts.push(receipt);
         if phase.proof() == Proof::Document {
             set_artifact(state, phase, artifact);
@@ -111,9 +132,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         state.artifacts.branch = state.artifacts.branch.take().or(branch);
         state.artifacts.pr_url =
             options.pr_url.as_ref().map(|url| redact.text(url)).or(state.artifacts.pr_url.take());
-        if let Some(file) = &options.progress_file {
-            state.artifacts.progress_file = Some(file.clone());
-        }
+        state.artifacts.progress_file = progress.or(state.artifacts.progress_file.take());
         state.last_updated = time::spell(now);
         let receipt = format!("Receipt for {}: {git_sha}.", phase.name());
         if phase.name() != state.phase {
@@ -125,67 +144,135 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
             let waits = words::wants_approval(state);
             return Ok(format!("{receipt} {waits}"));
         }
+        if phase.finds() {
+            driven.watched.open = findings;
+        }
         let said = match complete(state, phase, findings, now) {
             Some(next) => words::reason(state, next, &[receipt]).to_string(),
-            None => format!(
+            None if phase == Phase::Ship => format!(
                 "{receipt} When it is true, say <promise>{}</promise>: that completes the loop.",
                 state.completion_promise
             ),
+            None => {
+                driven.use_up(phase, findings, now);
+                format!("{receipt} The loop ends with this turn: {}.", driven.still_open())
+            }
         };
-        driven.watched = watch_again(&driven.watched, &driven.state);
+        driven.look_again();
         Ok(said)
     })
 }
 
-/// What the receipt says: the artifact, the commit, and the branch.
+/// A phase that was moved by hand and lacks its receipt; that one is welcome.
+fn refuse_fault(fault: Option<String>, phase: Phase, known: &Watched) -> anyhow::Result<()> {
+    let left = Phase::named(&known.phase);
+    match fault.filter(|_| left != Some(phase)) {
+        Some(fault) => {
+            let name_word = left.map_or("NAME", Phase::name);
+            bail!("{fault}; `--phase {name_word}` gives it the receipt")
+        }
+        None => Ok(()),
+    }
+}
+
+/// What the receipt says.
+struct Proven {
+    artifact: String,
+    git_sha: String,
+    head: String,
+    branch: Option<String>,
+}
+
 fn prove(
     project: &Project,
     options: &Arguments,
     phase: Phase,
+    (seen, known): (&Autonomous, &Watched),
     summary: &str,
     redact: &Redactor,
-) -> anyhow::Result<(String, String, Option<String>)> {
+) -> anyhow::Result<Proven> {
     let root = project.root()?;
     let cwd = project.process.cwd();
     let git = checkout::around(&root, cwd.as_deref()).context("a receipt names a commit")?;
-    let head = git.answer(&["log", "-1", "--format=%h %s", "HEAD"])?;
-    let head = head.context("there is no commit yet; a receipt names one")?;
-    let sha = head.split(' ').next().unwrap_or_default().to_owned();
+    let line = git.answer(&["log", "-1", "--format=%H %h %s", "HEAD"])?;
+    let line = line.context("there is no commit yet; a receipt names one")?;
+    let (head, line) = line.split_once(' ').unwrap_or((&line, ""));
+    let short = line.split(' ').next().unwrap_or_default();
     let branch = git.answer(&["symbolic-ref", "--short", "-q", "HEAD"])?;
-    let Some(named) = &options.artifact else {
-        return match phase.proof() {
-            Proof::Document => bail!(
-                "phase {} ends with a document: --artifact PATH (it must exist, not be empty and be committed)",
-                phase.name()
-            ),
-            Proof::Commit => Ok((redact.line(&head, 200), sha, branch)),
-            Proof::Summary => Ok((clip(summary, 200), sha, branch)),
-        };
-    };
     let top = checkout::top(&git)?;
-    let path = in_checkout(&top, &[cwd.as_deref(), Some(&root)], named)?;
-    let shown = path.as_str();
+    let git = Git::in_dir(&top);
+    let (artifact, sha) = match (&options.artifact, phase.proof()) {
+        (Some(named), _) => {
+            let path = in_checkout(&top, &[cwd.as_deref(), Some(&root)], named)?;
+            let sha = committed(&git, &top, &path)?;
+            (path, sha)
+        }
+        (None, Proof::Document) => bail!(
+            "phase {} ends with a document: --artifact PATH (it must exist, not be empty and be committed in this phase)",
+            phase.name()
+        ),
+        (None, Proof::Summary) => (clip(summary, 200), short.to_owned()),
+        (None, Proof::Release) => (release(&git, options, line)?, short.to_owned()),
+        (None, Proof::Commit) => (redact.line(line, 200), short.to_owned()),
+    };
+    let receipt = Receipt { artifact: artifact.clone().into(), ..Receipt::default() };
+    let shows = match (&options.artifact, phase.proof()) {
+        (Some(_), Proof::Commit) => Shows::File(&artifact),
+        _ => receipts::shows(&receipt, phase),
+    };
+    let claim = receipts::claim_of(&sha, shows, known, &seen.started_at);
+    if let Some(fault) = history::fault(&git, &claim, &Patience::new(PATIENCE)) {
+        bail!("{fault}; {}", wanted(phase));
+    }
+    Ok(Proven { artifact, git_sha: sha, head: head.to_owned(), branch })
+}
+
+/// What a phase has to show, for one that has not.
+fn wanted(phase: Phase) -> String {
+    match phase.proof() {
+        Proof::Document => {
+            format!("phase {} ends with a document that is committed in it", phase.name())
+        }
+        Proof::Commit => format!("phase {} ends with a commit that is made in it", phase.name()),
+        Proof::Summary => format!("phase {} names a commit of this checkout", phase.name()),
+        Proof::Release => {
+            "phase ship ends with --pr-url URL, a tag that names HEAD, or a merge that is HEAD"
+                .into()
+        }
+    }
+}
+
+/// The pull request, the tag at HEAD, or HEAD as a merge.
+fn release(git: &Git, options: &Arguments, head: &str) -> anyhow::Result<String> {
+    if let Some(url) = &options.pr_url {
+        return Ok(url.clone());
+    }
+    let tags = git.answer(&["tag", "--points-at", "HEAD"])?.unwrap_or_default();
+    let tag = tags.lines().next().map(|tag| format!("{TAG}{tag}"));
+    Ok(tag.unwrap_or_else(|| clip(head, 200)))
+}
+
+/// The commit that has a file as it is now.
+fn committed(git: &Git, top: &Path, path: &str) -> anyhow::Result<String> {
     ensure!(
-        !files::present(std::slice::from_ref(&top), vec![shown]).is_empty(),
-        "{shown} does not exist, is empty, or is no file"
+        !files::present(&[top.to_owned()], vec![path]).is_empty(),
+        "{path} does not exist, is empty, or is no file"
     );
-    let dir = top.to_str().context("the checkout's path is no text")?;
-    let ask = |args: &[&str]| git.answer(&[&["-C", dir], args, &["--", shown]].concat());
+    let ask = |args: &[&str]| git.answer(&[args, &["--", path]].concat());
     ensure!(
         ask(&["ls-files", "--error-unmatch"])?.is_some(),
-        "{shown} is not committed: git does not know it"
+        "{path} is not committed: git does not know it"
     );
     ensure!(
         ask(&["diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD"])?.is_some(),
-        "{shown} is not committed as it is now: it has changes"
+        "{path} is not committed as it is now: it has changes"
     );
     let sha = ask(&["log", "-1", "--format=%h"])?.filter(|sha| !sha.is_empty());
-    let sha = sha.with_context(|| format!("no commit has {shown}"))?;
-    Ok((path, sha, branch))
+    sha.with_context(|| format!("no commit has {path}"))
 }
 
 /// A path as the checkout sees it, meant from one of these directories.
-fn in_checkout(top: &Path, from: &[Option<&Path>], named: &Path) -> anyhow::Result<String> {
+pub fn in_checkout(top: &Path, from: &[Option<&Path>], named: &Path) -> anyhow::Result<String> {
     let top = top.canonicalize()?;
     let places = from.iter().flatten().map(|dir| dir.join(named));
     let found = places.into_iter().find_map(|path| path.canonicalize().ok());

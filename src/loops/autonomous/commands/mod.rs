@@ -4,18 +4,23 @@ pub mod advance;
 pub mod start;
 pub mod status;
 
+use std::path::{Path, PathBuf};
+
 use anyhow::bail;
 
 use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
-use crate::loops::LoopKind;
 use crate::loops::autonomous::document::Autonomous;
+use crate::loops::autonomous::drive;
 use crate::loops::autonomous::rules::{AutonomousLoop, words};
+use crate::loops::autonomous::watched::Watched;
 use crate::loops::commands::{LoopCommand, Who, ensure_open, existing};
+use crate::loops::{Loop as _, LoopKind, Verdict};
 use crate::process::files;
 use crate::state::State;
+use crate::turn::world::World;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -46,6 +51,9 @@ enum What {
     /// Approve the acceptance tests (a person, in a terminal of their own)
     #[command(after_help = "Example:\n  hookkeeper autonomous approve")]
     Approve,
+    /// Let it go on although findings are open and no round is left (a person, in a terminal of their own)
+    #[command(after_help = "Example:\n  hookkeeper autonomous ship")]
+    Ship,
     /// Write down what is known, for a model that loses its context
     #[command(
         after_help = "Example:\n  hookkeeper autonomous checkpoint 'Sessions work' --failed-approach 'Storing them in a cookie: too large'"
@@ -57,7 +65,7 @@ enum What {
         failed: Vec<String>,
         /// The file with the log of the work
         #[arg(long, value_name = "PATH")]
-        progress_file: Option<String>,
+        progress_file: Option<PathBuf>,
     },
     /// Write down what went wrong
     #[command(
@@ -73,6 +81,9 @@ enum What {
         /// Iterations at most, in all
         #[arg(long, value_name = "N")]
         max_iterations: Option<u64>,
+        /// Dollars at most, in all
+        #[arg(long, value_name = "USD")]
+        budget: Option<f64>,
     },
     /// End it at once
     #[command(after_help = "Example:\n  hookkeeper autonomous cancel")]
@@ -95,16 +106,17 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Status => status::run(project),
         What::Advance(options) => advance::run(&command, options),
         What::Approve => approve(&command),
-        What::Checkpoint { summary, failed, progress_file } => {
+        What::Ship => ship(&command),
+        What::Checkpoint { summary, failed, progress_file: file } => {
+            let file = progress_file(project, file.as_deref())?;
             let summary = required(&redact.text(summary), "the summary")?;
             let failed: Vec<String> = failed.iter().map(|text| redact.text(text)).collect();
             change(&command, |driven, state| {
                 command.ensure_running(driven, state)?;
                 let at = time::spell(command.now);
                 driven.state.add_checkpoint(summary, failed, at);
-                if let Some(file) = progress_file {
-                    driven.state.artifacts.progress_file = Some(file.clone());
-                }
+                let files = &mut driven.state.artifacts;
+                files.progress_file = file.or(files.progress_file.take());
                 Ok(format!("Noted: {} checkpoints.", driven.state.checkpoints.len()))
             })
         }
@@ -117,8 +129,19 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             })
         }
         What::Adopt => change(&command, |driven, state| command.adopt(driven, state)),
-        What::Resume { max_iterations } => {
-            change(&command, |driven, state| command.resume(driven, *max_iterations, state))
+        What::Resume { max_iterations, budget } => {
+            let budget = budget.map(start::budget).transpose()?;
+            command.change(
+                |_, state| load_or_restore(&command, state),
+                |driven, state| {
+                    let driven = existing(driven, LoopKind::Autonomous, "autonomous loop")?;
+                    if let Some(budget) = budget {
+                        driven.watched.budget_limit_usd = budget.as_f64();
+                        driven.state.budget_limit_usd = budget;
+                    }
+                    command.resume(driven, *max_iterations, state)
+                },
+            )
         }
         What::Cancel => change(&command, |driven, state| command.cancel(driven, state)),
     }
@@ -130,7 +153,7 @@ fn approve(command: &LoopCommand) -> anyhow::Result<Outcome> {
     change(command, |driven, _| {
         ensure_open(driven)?;
         let title = words::title(&driven.state);
-        if !crate::loops::autonomous::drive::is_awaiting(&driven.state) {
+        if !drive::is_awaiting(&driven.state) {
             bail!("the {title} waits for no approval");
         }
         if in_client {
@@ -143,6 +166,36 @@ fn approve(command: &LoopCommand) -> anyhow::Result<Outcome> {
         driven.approve(command.now);
         Ok(format!("Approved. The {} goes on at the next prompt.", words::title(&driven.state)))
     })
+}
+
+/// Only a person may, as above.
+fn ship(command: &LoopCommand) -> anyhow::Result<Outcome> {
+    let in_client = command.project.process.is_in_client();
+    change(command, |driven, _| {
+        let title = words::title(&driven.state);
+        if !driven.watched.out_of_rounds {
+            bail!("the {title} does not wait for that: it has rounds left, or nothing is open");
+        }
+        if in_client {
+            bail!(
+                "a person has to say that it may ship with {} open: type \"ship\" as a prompt, or run this in a terminal of your own, outside Claude Code",
+                words::findings(driven.watched.open)
+            );
+        }
+        driven.ship_anyway(command.now);
+        Ok(format!("The {} goes on at the next prompt.", words::title(&driven.state)))
+    })
+}
+
+/// A progress file that exists, as the checkout sees it.
+fn progress_file(project: &Project, named: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let Some(named) = named else { return Ok(None) };
+    let (root, cwd) = (project.root()?, project.process.cwd());
+    let file = advance::in_checkout(&root, &[cwd.as_deref(), Some(&root)], named)?;
+    match files::present(&[root], vec![&file]).is_empty() {
+        true => bail!("the progress file {file} is empty, or is no file"),
+        false => Ok(Some(file)),
+    }
 }
 
 /// Changes the loop that there is.
@@ -158,11 +211,32 @@ fn change(
 
 /// The loop as it really is.
 fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<AutonomousLoop>> {
-    let Some(found) = usable(state)? else { return Ok(None) };
+    usable(state)?.map(|found| judged(command, state, found)).transpose()
+}
+
+/// The same; of one whose file is lost, as we left it.
+fn load_or_restore(command: &LoopCommand, state: &State) -> anyhow::Result<Option<AutonomousLoop>> {
+    if let Some(driven) = load(command, state)? {
+        return Ok(Some(driven));
+    }
+    let Some(copy) = drive::lost_copy(state) else { return Ok(None) };
+    let mut driven = judged(command, state, copy)?;
+    driven.end(Verdict::Failed, "its file was lost", command.now);
+    Ok(Some(driven))
+}
+
+fn judged(
+    command: &LoopCommand,
+    state: &State,
+    found: &Autonomous,
+) -> anyhow::Result<AutonomousLoop> {
     let places = [Some(command.project.root()?), command.project.process.cwd()];
     let places: Vec<_> = places.into_iter().flatten().collect();
-    let artifacts = files::present(&places, found.documents());
-    Ok(Some(crate::loops::autonomous::drive::load(state, found, artifacts, command.now)))
+    let root = command.project.root()?;
+    let world = World::new(command.project.process, &root);
+    let known = state.get::<Watched>().filter(|known| known.is_of(found));
+    let evidence = drive::evidence(found, known, &places, &world, command.now);
+    Ok(drive::load(known, found, evidence, command.now))
 }
 
 /// The loop, for reading.
@@ -176,6 +250,10 @@ fn usable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Autonomous>> {
     let read = state.read::<Autonomous>(&());
     state.check()?;
     match read.frozen() {
+        Some(why) if drive::lost_copy(state).is_some() => bail!(
+            "{} {why}. The loop that was in it can go on: `hookkeeper validate --repair` puts away what cannot be read, `hookkeeper autonomous resume` then writes the file as it was last.",
+            read.doc().path()
+        ),
         Some(why) => bail!("{} {why}.", read.doc().path()),
         None => Ok(read.value),
     }

@@ -1,21 +1,25 @@
 //! `hookkeeper autonomous start`
 
-use anyhow::bail;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
 use serde_json::Number;
 
+use crate::client::transcript::spent::Spent;
 use crate::console::checkout;
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::git::refs;
-use crate::loops::autonomous::commands::{load, required};
+use crate::loops::autonomous::commands::{load, progress_file, required};
 use crate::loops::autonomous::document::{
     Artifacts, Autonomous, BUDGET_USD, MAX_FIX_CYCLES, MAX_ITERATIONS, MAX_PHASE_ITERATIONS,
     PROMISE,
 };
-use crate::loops::autonomous::rules::AutonomousLoop;
 use crate::loops::autonomous::rules::phase::Phase;
+use crate::loops::autonomous::rules::{AutonomousLoop, limits};
 use crate::loops::commands::{Before, LoopCommand};
 use crate::loops::{Loop, LoopKind};
+use crate::session::live::Live;
 use crate::state::Document as _;
 
 #[derive(clap::Args)]
@@ -44,7 +48,7 @@ pub struct Arguments {
     /// Minutes at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_minutes: Option<u64>,
-    /// Dollars; shown beside what was spent, limits nothing
+    /// Dollars at most, by what the session's transcript says of tokens and their price
     #[arg(long, value_name = "USD", default_value_t = BUDGET_USD as f64)]
     budget: f64,
     /// What the model says between <promise> tags when it is shipped
@@ -52,7 +56,7 @@ pub struct Arguments {
     promise: String,
     /// The file with the log of the work
     #[arg(long, value_name = "PATH")]
-    progress_file: Option<String>,
+    progress_file: Option<PathBuf>,
 }
 
 pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome> {
@@ -64,6 +68,8 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
     let promise = required(&redact.text(&options.promise), "the promise")?;
     let budget = budget(options.budget)?;
     let root = project.root()?;
+    let progress = progress_file(project, options.progress_file.as_deref())?;
+    let git = refs::read(&root);
     let first = if options.skip_brainstorm { Phase::Plan } else { Phase::Brainstorm };
     let started = Autonomous {
         feature,
@@ -72,8 +78,8 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         max_phase_iterations: options.max_phase_iterations,
         max_fix_cycles: options.max_fix_cycles,
         artifacts: Artifacts {
-            progress_file: options.progress_file.clone(),
-            branch: refs::read(&root).branch,
+            progress_file: progress,
+            branch: git.branch,
             ..Artifacts::default()
         },
         budget_limit_usd: budget,
@@ -94,7 +100,11 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         if open.is_some() {
             store.keep_beside(&Autonomous::doc(&()).below_claude())?;
         }
-        let driven = AutonomousLoop::started(started);
+        let mut driven = AutonomousLoop::started(started, git.commit, command.now);
+        let live = command.session.as_deref().and_then(|id| state.get_by::<Live>(id));
+        if let Some(transcript) = live.and_then(|live| live.transcript_path.as_ref()) {
+            driven.watched.spent = Spent::from_now(transcript.as_ref());
+        }
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
         Ok(command.started(&driven))
     })?;
@@ -104,12 +114,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
     Ok(Outcome { stderr, ..Outcome::printed(said) })
 }
 
-/// Whole dollars stay whole in the file.
-fn budget(usd: f64) -> anyhow::Result<Number> {
-    let whole =
-        (usd.fract() == 0.0 && (0.0..9e15).contains(&usd)).then(|| Number::from(usd as u64));
-    match whole.or_else(|| Number::from_f64(usd)) {
-        Some(number) if usd >= 0.0 => Ok(number),
-        _ => bail!("{usd} is no budget"),
-    }
+pub fn budget(usd: f64) -> anyhow::Result<Number> {
+    ensure!(usd > 0.0, "{usd} is no budget");
+    limits::usd(usd).with_context(|| format!("{usd} is no budget"))
 }

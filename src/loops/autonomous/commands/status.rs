@@ -1,23 +1,28 @@
 //! `hookkeeper autonomous status`
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::client::transcript;
+use crate::client::prices;
+use crate::client::transcript::spent::Spent;
 use crate::console::checkout;
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
 use crate::core::text::clip;
 use crate::git::command::Git;
+use crate::git::history::{self, Claim, Patience, Shows};
 use crate::loops::autonomous::commands::read;
 use crate::loops::autonomous::document::{Autonomous, Receipt};
-use crate::loops::autonomous::rules::phase::{Phase, Proof};
+use crate::loops::autonomous::rules::phase::Phase;
 use crate::loops::autonomous::rules::receipts::{self, Present};
 use crate::loops::autonomous::rules::{AutonomousLoop, words};
 use crate::loops::autonomous::watched::Watched;
 use crate::loops::commands::headline;
 use crate::process::files;
-use crate::session::metrics::Metrics;
+
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A phase and how it stands.
 struct PhaseStanding {
@@ -39,7 +44,8 @@ pub fn json_state(project: &Project) -> anyhow::Result<Value> {
         .collect();
     let spent = spent(project, &state)?;
     Ok(json!({
-        "running": state.is_running(), "loop": state, "phases": phases, "spent_usd": spent
+        "running": state.is_running(), "loop": state, "phases": phases, "spent_usd": spent.usd(),
+        "unpriced": spent.unpriced
     }))
 }
 
@@ -51,14 +57,15 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     };
     let standings = standings(project, &state)?;
     let spent = spent(project, &state)?;
-    let mut out = vec![headline(&AutonomousLoop::started(state.clone()))];
+    let mut out =
+        vec![headline(&AutonomousLoop::started(state.clone(), None, project.process.now()))];
     if state.is_running() && state.awaiting_approval {
         out.push(words::wants_approval(&state).to_owned());
     }
     out.push(String::new());
     out.push(table::align(&standings.iter().map(line).collect::<Vec<_>>()).trim_end().to_owned());
     out.push(String::new());
-    let spent = spent.map_or("not known".to_owned(), |usd| format!("${usd:.2}"));
+    let spent = spelled(&spent);
     out.push(format!(
         "spent: {spent} of ${}; rounds of fix and re_review: {} of {}; checkpoints: {}; errors: {}",
         state.budget_limit_usd,
@@ -101,7 +108,10 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<PhaseS
     let present = files::present(&places, state.documents());
     let git = checkout::open_git(&root).ok();
     let seen = project.document::<Watched>()?.filter(|seen| seen.is_of(state));
-    let excused = seen.map_or_else(|| receipts::excused(state), |seen| seen.excused);
+    let excused = match &seen {
+        Some(seen) => seen.excused.clone(),
+        None => receipts::excused(state),
+    };
     let standing = |phase: Phase| {
         let done = state.phases_completed.iter().any(|name| name == phase.name());
         let excused = excused.iter().any(|name| name == phase.name());
@@ -119,47 +129,62 @@ fn standings(project: &Project, state: &Autonomous) -> anyhow::Result<Vec<PhaseS
         };
         let receipt = state.receipts.iter().rev().find(|receipt| receipt.phase == phase.name());
         let fault = match receipt {
-            Some(receipt) => fault(receipt, phase, &present, git.as_ref())?,
+            Some(receipt) => {
+                let is_proven =
+                    seen.as_ref().is_some_and(|seen| receipts::is_proven(receipt, seen));
+                fault(receipt, phase, (&present, is_proven), git.as_ref())
+            }
             None if word == "done" && phase != Phase::Ship => Some("it has no receipt".to_owned()),
             None => None,
         };
-        Ok(PhaseStanding { phase, state: word, receipt: receipt.cloned(), fault })
+        PhaseStanding { phase, state: word, receipt: receipt.cloned(), fault }
     };
-    Phase::ALL.into_iter().map(standing).collect()
+    Ok(Phase::ALL.into_iter().map(standing).collect())
 }
 
-/// What is wrong with a receipt, as far as files and git can tell.
+/// What is wrong with a receipt, as far as files and git can tell. Whether one was new that was
+/// confirmed before is not asked again.
 fn fault(
     receipt: &Receipt,
     phase: Phase,
-    present: &Present,
+    (present, is_proven): (&Present, bool),
     git: Option<&Git>,
-) -> anyhow::Result<Option<String>> {
+) -> Option<String> {
     if let Some(fault) = receipts::fault(receipt, phase, present) {
-        return Ok(Some(fault));
+        return Some(fault);
     }
-    let Some(git) = git else { return Ok(Some("there is no git to ask".into())) };
-    let sha = receipt.sha();
-    // What looks like an option is no commit.
-    let known = !sha.starts_with('-')
-        && git.ask(&["cat-file", "-e", &format!("{sha}^{{commit}}")])?.is_good();
-    if !known {
-        return Ok(Some(format!("git has no commit {}", clip(sha, 40))));
-    }
-    let path = format!("{sha}:{}", receipt.artifact());
-    if phase.proof() == Proof::Document && !git.ask(&["cat-file", "-e", &path])?.is_good() {
-        return Ok(Some(format!("commit {} does not have it", clip(sha, 40))));
-    }
-    Ok(None)
+    let Some(git) = git else { return Some("there is no git to ask".into()) };
+    let shows = match (receipts::shows(receipt, phase), is_proven) {
+        (Shows::Commit | Shows::Merge, true) => Shows::Known,
+        (shows, _) => shows,
+    };
+    let claim = Claim { sha: receipt.sha(), shows, since: Vec::new(), not_before: None };
+    history::fault(git, &claim, &Patience::new(PATIENCE))
 }
 
-/// What the session that drives it has spent, as far as its transcript or its metrics say.
-fn spent(project: &Project, state: &Autonomous) -> anyhow::Result<Option<f64>> {
-    let (Some(view), Some(owner)) = (project.view()?, &state.session_id) else { return Ok(None) };
+/// What the loop has spent: by the session's transcript up to now, as far as that can be read.
+fn spent(project: &Project, state: &Autonomous) -> anyhow::Result<Spent> {
+    let known = project.document::<Watched>()?.filter(|seen| seen.is_of(state));
+    let mut spent = known.map(|known| known.spent).unwrap_or_default();
+    let (Some(view), Some(owner)) = (project.view()?, &state.session_id) else { return Ok(spent) };
     let live = view.lives().into_iter().find(|live| live.session_id == *owner);
-    let now = live
-        .and_then(|live| live.transcript_path)
-        .and_then(|path| transcript::cost(path.as_ref()).usd);
-    let ended = || view.get::<Metrics>()?.find(owner)?.cost_usd;
-    Ok(now.or_else(ended))
+    if let Some(path) = live.and_then(|live| live.transcript_path) {
+        let is_first = spent.transcript.is_empty();
+        let since = if is_first { &state.started_at } else { &state.last_updated };
+        spent.read_on(path.as_ref(), since);
+    }
+    Ok(spent)
+}
+
+/// `$1.20 (without what gpt-6 did, whose price is not known)`
+fn spelled(spent: &Spent) -> String {
+    let usd = format!("${:.2}", spent.usd());
+    match spent.unpriced.is_empty() {
+        true => usd,
+        false => format!(
+            "{usd} (without {}: the price is not known, as of {})",
+            spent.unpriced.join(", "),
+            prices::AS_OF
+        ),
+    }
 }

@@ -1,6 +1,8 @@
 //! The autonomous loop: a feature goes through phases, each with a receipt, until it is shipped.
 
+pub mod consent;
 pub mod edited;
+pub mod limits;
 pub mod phase;
 pub mod receipts;
 pub mod words;
@@ -8,7 +10,7 @@ pub mod words;
 use crate::core::gate::Words;
 use crate::core::text::clip;
 use crate::core::time::{self, Time};
-use crate::loops::autonomous::document::{Autonomous, VERSION};
+use crate::loops::autonomous::document::{Autonomous, Receipt, VERSION};
 use crate::loops::autonomous::watched::Watched;
 use crate::loops::governor::Stop;
 use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
@@ -18,14 +20,15 @@ use crate::state::plan::Plan;
 use edited::Moved;
 pub use edited::{watch, watch_again};
 use phase::Phase;
-use receipts::{EXCUSED, Present, missing};
+use receipts::{EXCUSED, Evidence, missing};
 
 /// The loop as the governor drives it. A model may write its file, so what we saw last is kept
 /// elsewhere (`watched`), and holds.
 pub struct AutonomousLoop {
     pub state: Autonomous,
     pub watched: Watched,
-    pub present: Present,
+    pub evidence: Evidence,
+    pub now: Time,
     /// What is wrong with a phase that was moved by hand, as far as a command has looked.
     pub fault: Option<String>,
     /// Which is written first. A kill in between leaves the loop where it was: a phase is left when
@@ -35,21 +38,22 @@ pub struct AutonomousLoop {
 
 impl AutonomousLoop {
     /// A loop that has just begun.
-    pub fn started(state: Autonomous) -> Self {
-        let watched = watch(&state);
-        Self { state, watched, present: Present::new(), fault: None, memory_first: false }
+    pub fn started(state: Autonomous, head: Option<String>, now: Time) -> Self {
+        let watched = watch(&state, &head, now);
+        let evidence = Evidence { head, ..Evidence::default() };
+        Self { state, watched, evidence, now, fault: None, memory_first: false }
     }
 
     pub fn new(
         mut state: Autonomous,
         watched: Option<Watched>,
-        present: Present,
+        evidence: Evidence,
         now: Time,
     ) -> Self {
         let old = state.version < VERSION;
-        upgrade(&mut state, now);
+        edited::upgrade(&mut state, now);
         let watched = watched.filter(|seen| seen.is_of(&state));
-        let mut watched = watched.unwrap_or_else(|| watch(&state));
+        let mut watched = watched.unwrap_or_else(|| watch(&state, &evidence.head, now));
         if old {
             watched.excused = receipts::excused(&state);
         }
@@ -63,10 +67,15 @@ impl AutonomousLoop {
         state.max_fix_cycles = state.max_fix_cycles.min(watched.max_fix_cycles);
         let least = [state.max_minutes, watched.max_minutes].into_iter().flatten().min();
         state.max_minutes = least;
+        limits::hold_budget(&mut state, &watched);
+        if let Some(spent) = &evidence.spent {
+            watched.spent = spent.clone();
+        }
+        edited::restore_receipts(&mut state, &watched);
         state.skip_test_review &= !watched.gate;
         state.session_id = state.session_id.take().or_else(|| watched.session_id.clone());
         state.ending.verdict = state.ending.verdict.take().or_else(|| watched.verdict.clone());
-        Self { state, watched, present, fault: None, memory_first: false }
+        Self { state, watched, evidence, now, fault: None, memory_first: false }
     }
 
     /// Acceptance tests are a person's to approve, whatever the file says.
@@ -78,6 +87,8 @@ impl AutonomousLoop {
         let gate = steps.iter().position(|step| *step == Phase::SpecTest);
         if let Some(before) = gate.and_then(|at| steps.get(..at)) {
             self.state.phase = Phase::SpecTest.name().into();
+            // Before the phase is another one, and with it the receipts that are new.
+            self.prove(&[before, &[Phase::SpecTest]].concat());
             self.accept(before);
         }
         if self.watched.awaiting || gate.is_some() {
@@ -111,8 +122,11 @@ impl AutonomousLoop {
             self.state.awaiting_approval = true;
             return Some(self.ask_a_person());
         }
-        complete(&mut self.state, phase, 0, now);
-        self.watched = watch_again(&self.watched, &self.state);
+        let open = self.watched.open;
+        if complete(&mut self.state, phase, open, now).is_none() {
+            return Some(self.cap_open(phase, open, now));
+        }
+        self.look_again();
         None
     }
 }
@@ -158,6 +172,10 @@ impl Loop for AutonomousLoop {
     }
 
     fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
+        if let Some(why) = self.budget_reached() {
+            return Err(format!("{why}; `--budget USD` gives it more"));
+        }
+        self.grant_a_round(now);
         let state = &mut self.state;
         state.max_iterations = new_limit(most, state.max_iterations, state.global_iteration)?;
         state.phase_iteration = 0;
@@ -194,7 +212,8 @@ impl Loop for AutonomousLoop {
         let known = memory.value.filter(|seen| seen.is_of(&found));
         let owner = &self.state.session_id;
         if found.session_id != *owner || known.is_none_or(|seen| seen.session_id != *owner) {
-            let mut seen = known.cloned().unwrap_or_else(|| watch(&found));
+            let fresh = || watch(&found, &self.evidence.head, self.now);
+            let mut seen = known.cloned().unwrap_or_else(fresh);
             (found.session_id, seen.session_id) = (owner.clone(), owner.clone());
             plan.put(&read, &found);
             plan.put(&memory, &seen);
@@ -205,10 +224,17 @@ impl Loop for AutonomousLoop {
         if Phase::named(&self.state.phase).is_none() {
             return Some(Say::Wait(format!("HookKeeper: {}", self.unknown_phase())));
         }
+        if self.watched.out_of_rounds {
+            let why = self.still_open();
+            return Some(self.finish(Verdict::Capped, why, stop.now));
+        }
         if self.waits() {
             return Some(self.ask_a_person());
         }
         if let Moved::Rightly(steps) = self.moved() {
+            if let Some(said) = self.cap_moved(&steps, stop.now) {
+                return Some(said);
+            }
             self.accept(&steps);
         }
         let shipping = self.state.phase == Phase::Ship.name() && matches!(self.moved(), Moved::No);
@@ -219,7 +245,8 @@ impl Loop for AutonomousLoop {
         }
         let began = self.state.resumed_at.as_ref().unwrap_or(&self.state.started_at);
         let why = time_limit(began, self.state.max_minutes, stop.now)
-            .or_else(|| iteration_limit(self.state.global_iteration, self.state.max_iterations))?;
+            .or_else(|| iteration_limit(self.state.global_iteration, self.state.max_iterations))
+            .or_else(|| self.budget_reached())?;
         Some(self.finish(Verdict::Capped, why, stop.now))
     }
 
@@ -266,13 +293,14 @@ impl AutonomousLoop {
     /// What is to be remembered for the next time. A phase that was moved by hand is judged by the
     /// Stop that comes to it.
     pub fn seen(&self) -> Watched {
-        let again = watch_again(&self.watched, &self.state);
+        let again = watch_again(&self.watched, &self.state, &self.evidence.head, self.now);
         match self.moved() {
-            Moved::No => again,
+            Moved::No => Watched { copy: Some(Box::new(self.state.clone())), ..again },
             _ => Watched {
                 session_id: again.session_id,
                 verdict: again.verdict,
                 max_iterations: again.max_iterations,
+                budget_limit_usd: again.budget_limit_usd,
                 ..self.watched.clone()
             },
         }
@@ -301,14 +329,23 @@ impl AutonomousLoop {
     pub fn approve(&mut self, now: Time) -> Option<Phase> {
         let next = complete(&mut self.state, Phase::SpecTest, 0, now)?;
         self.state.resumed_at = Some(time::spell(now));
-        self.watched = Watched { approved: true, ..watch_again(&self.watched, &self.state) };
+        self.look_again();
+        self.watched.approved = true;
         self.memory_first = true;
         Some(next)
     }
 
     /// What a promise would need.
     fn missing(&self) -> Vec<String> {
-        let mut missing = missing(&self.state, &self.watched.excused, &self.present);
+        // Before the last phase an earlier receipt is as good as it looks.
+        let is_last = self.state.phase == Phase::Ship.name();
+        let judge = |at, receipt: &Receipt, phase| {
+            self.judge(at, receipt, phase).filter(|why| is_last || why != edited::UNASKED)
+        };
+        let mut missing = missing(&self.state, &self.watched, judge);
+        if self.watched.open > 0 {
+            missing.push(format!("{} open", words::findings(self.watched.open)));
+        }
         if self.wants_a_person() {
             missing.push("spec_test: nobody has approved the acceptance tests".into());
         }
@@ -336,7 +373,7 @@ impl AutonomousLoop {
     }
 }
 
-/// Leaves a phase; the one that follows, or `None` after the last.
+/// Leaves a phase; the one that follows, or `None` after the last, and with findings and no round.
 pub fn complete(state: &mut Autonomous, phase: Phase, findings: u64, now: Time) -> Option<Phase> {
     if phase == Phase::ReReview {
         state.fix_review_cycles = state.fix_review_cycles.saturating_add(1);
@@ -348,22 +385,6 @@ pub fn complete(state: &mut Autonomous, phase: Phase, findings: u64, now: Time) 
     state.awaiting_approval = false;
     state.last_updated = time::spell(now);
     Some(next)
-}
-
-/// Files of version 1 know no checkpoints and no acceptance tests. One that is past the point is not
-/// asked for them.
-pub fn upgrade(state: &mut Autonomous, now: Time) {
-    if state.version >= VERSION {
-        return;
-    }
-    state.version = VERSION;
-    let past = Phase::named(&state.phase).is_some_and(|phase| phase > Phase::SpecTest);
-    if past && state.phases_completed.iter().all(|done| done != Phase::SpecTest.name()) {
-        let phase = std::mem::replace(&mut state.phase, Phase::SpecTest.name().into());
-        let why = format!("{EXCUSED}: the file was of version 1, which has no such phase");
-        state.add_error(why, time::spell(now));
-        state.phase = phase;
-    }
 }
 
 pub fn set_artifact(state: &mut Autonomous, phase: Phase, artifact: String) {

@@ -1,8 +1,8 @@
 //! The phases of the autonomous loop, what each has to show, and which one follows.
 //!
 //! brainstorm → plan → spec_test → deepen → work → review → (fix → re_review)* → compound → test →
-//! ship. Findings in review or re_review, or a failing test phase, lead to fix while there are
-//! rounds left.
+//! ship. Findings in review or re_review, or a failing test phase, lead to fix; with no round left
+//! nothing follows them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -22,12 +22,14 @@ pub enum Phase {
 /// What proves that a phase did something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// A document that exists, is not empty and is committed.
+    /// A document that exists, is not empty, and was committed in the phase.
     Document,
-    /// The commit that is checked out.
+    /// A commit that was made in the phase.
     Commit,
     /// What was seen.
     Summary,
+    /// A pull request, a tag, or a merge that was made in the phase.
+    Release,
 }
 
 impl Phase {
@@ -70,7 +72,8 @@ impl Phase {
             Self::Brainstorm | Self::Plan | Self::SpecTest | Self::Deepen | Self::Compound => {
                 Proof::Document
             }
-            Self::Work | Self::Fix | Self::Test | Self::Ship => Proof::Commit,
+            Self::Work | Self::Fix | Self::Test => Proof::Commit,
+            Self::Ship => Proof::Release,
             Self::Review | Self::ReReview => Proof::Summary,
         }
     }
@@ -80,16 +83,17 @@ impl Phase {
         matches!(self, Self::Review | Self::ReReview | Self::Test)
     }
 
-    /// The phase that follows; after ship there is none.
+    /// The phase that follows; after ship there is none, nor after findings with no round left.
     pub fn next(self, has_findings: bool, has_rounds: bool) -> Option<Self> {
-        let mend = has_findings && has_rounds;
+        let has_findings = has_findings && self.finds();
         Some(match self {
             Self::Brainstorm => Self::Plan,
             Self::Plan => Self::SpecTest,
             Self::SpecTest => Self::Deepen,
             Self::Deepen => Self::Work,
             Self::Work => Self::Review,
-            Self::Review | Self::ReReview | Self::Test if mend => Self::Fix,
+            _ if has_findings && !has_rounds => return None,
+            Self::Review | Self::ReReview | Self::Test if has_findings => Self::Fix,
             Self::Review | Self::ReReview => Self::Compound,
             Self::Fix => Self::ReReview,
             Self::Compound => Self::Test,
@@ -135,10 +139,12 @@ impl Phase {
                  approaches. Commit it."
             }
             Self::Test => {
-                "Run the whole test suite and the acceptance tests. Failures lead to a fix phase."
+                "Run the whole test suite and the acceptance tests, write down what came of it, and \
+                 commit that. Failures lead to a fix phase."
             }
             Self::Ship => {
-                "Push the branch and open the pull request, or do what stands for it here."
+                "Push the branch and open the pull request; where there is none, merge the branch or \
+                 tag the release."
             }
         }
     }
@@ -151,6 +157,9 @@ impl Phase {
         }
         if self.finds() {
             command.push_str(" --findings N");
+        }
+        if self.proof() == Proof::Release {
+            command.push_str(" --pr-url URL");
         }
         command
     }

@@ -1,13 +1,20 @@
-//! Whether phases are proven, without git: the document is there, the commit is named.
+//! Whether phases are proven. Git is asked elsewhere; here is what it has to be asked, and what its
+//! answers come to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::client::transcript::spent::Spent;
 use crate::core::text::clip;
+use crate::core::time;
+use crate::git::history::{Claim, Shows};
 use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::{Phase, Proof};
+use crate::loops::autonomous::watched::Watched;
 
 /// How the entry in `errors` begins of a phase that was left without a receipt.
 pub const EXCUSED: &str = "advanced without a receipt";
+/// Of receipts that are new at once, git is asked for so many.
+const CLAIMS: usize = 24;
 
 /// The phases that a file says to be excused; of a file that we have not seen before.
 pub fn excused(state: &Autonomous) -> Vec<String> {
@@ -18,7 +25,18 @@ pub fn excused(state: &Autonomous) -> Vec<String> {
 /// Documents that receipts name and that exist and are not empty.
 pub type Present = BTreeSet<String>;
 
-/// What is wrong with a receipt; `None` if nothing is.
+/// What was found outside of the loop's documents.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    pub present: Present,
+    /// The commit that is checked out.
+    pub head: Option<String>,
+    /// What git says against the receipts that it was asked for, by their place in the file.
+    pub faults: BTreeMap<usize, Option<String>>,
+    pub spent: Option<Spent>,
+}
+
+/// What is wrong with a receipt, without git; `None` if nothing is.
 pub fn fault(receipt: &Receipt, phase: Phase, present: &Present) -> Option<String> {
     if receipt.sha().is_empty() {
         return Some("its receipt has no git_sha".into());
@@ -33,25 +51,112 @@ pub fn fault(receipt: &Receipt, phase: Phase, present: &Present) -> Option<Strin
     }
 }
 
-/// What is wrong with the newest receipt of a phase among these.
-pub fn fault_of(receipts: &[Receipt], phase: Phase, present: &Present) -> Option<String> {
-    match receipts.iter().rev().find(|receipt| receipt.phase == phase.name()) {
-        Some(receipt) => fault(receipt, phase, present),
-        None => Some("it has no receipt".into()),
+/// What git has to say of a receipt.
+pub fn shows(receipt: &Receipt, phase: Phase) -> Shows<'_> {
+    let artifact = receipt.artifact();
+    match phase.proof() {
+        Proof::Document => Shows::File(artifact),
+        Proof::Commit => Shows::Commit,
+        Proof::Summary => Shows::Known,
+        Proof::Release if is_url(artifact) => Shows::Known,
+        Proof::Release => artifact.strip_prefix(TAG).map_or(Shows::Merge, Shows::Tag),
     }
 }
 
-/// The phases that were left on the way from one to another, each with a receipt among these; else
-/// what is wrong.
+/// How the artifact of a release begins that is a tag.
+pub const TAG: &str = "tag ";
+
+/// The address of a pull request: a host and something on it.
+pub fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let parts = rest.and_then(|rest| rest.split_once('/'));
+    parts.is_some_and(|(host, path)| !host.is_empty() && !path.is_empty())
+        && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+pub fn is_proven(receipt: &Receipt, watched: &Watched) -> bool {
+    watched.proven.iter().any(|proven| proven.is(receipt))
+}
+
+/// What git has to be asked about the receipts in the file, by their place: about new ones when the
+/// phase was moved, and in the last phase about all that are not proven yet.
+pub fn claims<'a>(
+    state: &'a Autonomous,
+    watched: &'a Watched,
+    present: &Present,
+) -> Vec<(usize, Claim<'a>)> {
+    let moved = state.phase != watched.phase;
+    let last = state.phase == Phase::Ship.name();
+    let mut claims = Vec::new();
+    for (at, receipt) in state.receipts.iter().enumerate() {
+        let is_new = at as u64 >= watched.receipts;
+        let Some(phase) = Phase::named(&receipt.phase) else { continue };
+        let is_asked = (is_new && moved) || last;
+        if !is_asked || is_proven(receipt, watched) || fault(receipt, phase, present).is_some() {
+            continue;
+        }
+        claims.push((at, claim(state, watched, at, receipt, phase)));
+    }
+    claims.drain(..claims.len().saturating_sub(CLAIMS));
+    claims
+}
+
+fn claim<'a>(
+    state: &'a Autonomous,
+    watched: &'a Watched,
+    at: usize,
+    receipt: &'a Receipt,
+    phase: Phase,
+) -> Claim<'a> {
+    let is_new = at as u64 >= watched.receipts;
+    let shows = shows(receipt, phase);
+    let earlier = state.receipts.get(..at).unwrap_or_default();
+    let began = Some(watched.began.as_str()).filter(|began| is_new && !began.is_empty());
+    let mut claim = claim_of(receipt.sha(), shows, watched, &state.started_at);
+    if !is_new {
+        claim.since.clear();
+    }
+    if claim.shows != Shows::Known && !matches!(shows, Shows::Tag(_)) {
+        claim.since.extend(earlier.iter().rev().take(CLAIMS).map(Receipt::sha));
+        claim.not_before = seconds(began.unwrap_or(&state.started_at));
+    }
+    claim
+}
+
+/// What git is asked about a receipt that is given now.
+pub fn claim_of<'a>(
+    sha: &'a str,
+    shows: Shows<'a>,
+    watched: &'a Watched,
+    started_at: &str,
+) -> Claim<'a> {
+    // A tag may name any commit of this loop.
+    if matches!(shows, Shows::Tag(_)) {
+        return Claim { sha, shows, since: Vec::new(), not_before: seconds(started_at) };
+    }
+    let since = watched.head.iter().map(String::as_str);
+    let since = since.chain(watched.proven.last().map(Receipt::sha)).collect();
+    let began = if watched.began.is_empty() { started_at } else { &watched.began };
+    Claim { sha, shows, since, not_before: seconds(began) }
+}
+
+fn seconds(at: &str) -> Option<i64> {
+    time::parse(at).map(|at| at.timestamp())
+}
+
+/// The phases that were left on the way from one to another, each with a receipt among those from
+/// this place on; else what is wrong.
 pub fn way(
     from: Phase,
     to: &str,
     receipts: &[Receipt],
-    present: &Present,
+    first: usize,
+    judge: impl Fn(usize, &Receipt, Phase) -> Option<String>,
 ) -> Result<Vec<Phase>, String> {
-    let (mut at, mut steps, mut rest) = (from, Vec::new(), receipts);
+    let mut new = receipts.iter().enumerate().skip(first).peekable();
+    let (mut at, mut steps) = (from, Vec::new());
     while at.name() != to {
-        let Some(found) = rest.iter().position(|receipt| receipt.phase == at.name()) else {
+        let Some((place, receipt)) = new.find(|(_, receipt)| receipt.phase == at.name()) else {
             let follows = Phase::named(to).is_some_and(|to| at.leads_to(to));
             return Err(match follows || at != from {
                 true => format!("{} has no new receipt", at.name()),
@@ -61,16 +166,19 @@ pub fn way(
                 }
             });
         };
-        let (through, after) = rest.split_at(found + 1);
-        if let Some(fault) = through.last().and_then(|receipt| fault(receipt, at, present)) {
+        if let Some(fault) = judge(place, receipt, at) {
             return Err(format!("{}: {fault}", at.name()));
         }
-        rest = after;
         steps.push(at);
         // Where two phases may follow, the next receipt tells which one did; else the end does.
-        let next = rest.iter().find_map(|receipt| Phase::named(&receipt.phase));
+        let next = new.clone().find_map(|(_, receipt)| Phase::named(&receipt.phase));
         let next = next.or_else(|| Phase::named(to)).filter(|next| at.leads_to(*next));
-        at = match next.or_else(|| at.next(false, true)) {
+        let next = next.or_else(|| at.next(false, true));
+        let findings = receipt.findings().unwrap_or(0);
+        if at.finds() && findings > 0 && next != Some(Phase::Fix) {
+            return Err(format!("{} has findings ({findings}): fix follows", at.name()));
+        }
+        at = match next {
             Some(next) => next,
             None => return Err(format!("nothing follows {}", at.name())),
         };
@@ -78,23 +186,33 @@ pub fn way(
     Ok(steps)
 }
 
-/// The phases before ship that are not proven, each with what is missing. Those that were skipped or
-/// forced are excused.
-pub fn missing(state: &Autonomous, excused: &[String], present: &Present) -> Vec<String> {
+/// The phases that are not proven, each with what is missing. Those that were skipped or forced are
+/// excused.
+pub fn missing(
+    state: &Autonomous,
+    watched: &Watched,
+    judge: impl Fn(usize, &Receipt, Phase) -> Option<String>,
+) -> Vec<String> {
     let completed = |phase: Phase| state.phases_completed.iter().any(|done| done == phase.name());
     let wanted = |phase: Phase| match phase {
-        Phase::Ship => false,
         Phase::Brainstorm => !state.skip_brainstorm,
         Phase::Fix | Phase::ReReview => completed(phase),
         _ => true,
     };
-    let excused = |phase: Phase| excused.iter().any(|name| name == phase.name());
+    let excused = |phase: Phase| {
+        phase != Phase::Ship && watched.excused.iter().any(|name| name == phase.name())
+    };
+    let proven = |phase: Phase| watched.proven.iter().any(|known| known.phase == phase.name());
+    let fault = |phase: Phase| {
+        let mut all = state.receipts.iter().enumerate().rev();
+        match all.find(|(_, receipt)| receipt.phase == phase.name()) {
+            Some((at, receipt)) => judge(at, receipt, phase),
+            None => Some("it has no receipt".into()),
+        }
+    };
     Phase::ALL
         .into_iter()
-        .filter(|phase| wanted(*phase) && !excused(*phase))
-        .filter_map(|phase| {
-            let fault = fault_of(&state.receipts, phase, present)?;
-            Some(format!("{}: {fault}", phase.name()))
-        })
+        .filter(|phase| wanted(*phase) && !excused(*phase) && !proven(*phase))
+        .filter_map(|phase| Some(format!("{}: {}", phase.name(), fault(phase)?)))
         .collect()
 }

@@ -36,6 +36,7 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> Words {
         "It ends with `{}` (`--failed-approach '…'` for each approach that failed).",
         phase.command()
     ));
+    lines.extend(asks_for(state, phase).map(str::to_owned));
     if phase == Phase::Ship {
         lines.push(format!(
             "The loop is complete when a message says <promise>{}</promise> and that is true.",
@@ -53,6 +54,30 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> Words {
     }
     lines.extend(failed_approaches(state));
     Words::lines(lines).clipped(LONGEST)
+}
+
+/// What a phase has to name beside its receipt.
+fn asks_for(state: &Autonomous, phase: Phase) -> Option<&'static str> {
+    match phase {
+        Phase::Work | Phase::Fix if state.artifacts.progress_file.is_none() => Some(
+            "Keep a log of what was tried and what failed (docs/progress.md), and name it: \
+             `--progress-file docs/progress.md`.",
+        ),
+        Phase::Ship => Some(
+            "Its receipt is the pull request; without `--pr-url` a tag that names HEAD, or a merge that \
+             is HEAD.",
+        ),
+        Phase::Review | Phase::ReReview | Phase::Test => Some(
+            "`--findings` is required: P1 findings of a review, failures of a test run, 0 if there are none.",
+        ),
+        _ => None,
+    }
+}
+
+/// `1 finding`, for reviews and test runs.
+pub fn findings(count: u64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} P1 finding{plural} or failing test{plural}")
 }
 
 fn sources(state: &Autonomous) -> Vec<String> {
@@ -94,7 +119,7 @@ pub fn wants_approval(state: &Autonomous) -> String {
         None => "going on without acceptance tests".to_owned(),
     };
     format!(
-        "the autonomous loop \"{}\" waits for you to approve {tests}. Type \"approve\", or \
+        "the autonomous loop \"{}\" waits for you to approve {tests}. Type \"approve\" and nothing else, or \
          run `hookkeeper autonomous approve` in a terminal of your own.",
         clip(&state.feature, 80)
     )
