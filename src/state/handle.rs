@@ -201,6 +201,17 @@ impl<'s> State<'s> {
         *entry.frozen.borrow_mut() = Some(why);
     }
 
+    /// Moves a document away that can be made anew, whoever wrote it; where it is then.
+    pub fn put_aside<T>(&self, read: &Read<'_, T>, why: &str) -> Option<String> {
+        let doc = &read.entry.doc;
+        let aside = self.keep_error(self.source.put_aside(doc, why))?;
+        let Aside::Moved(name) = aside else { return None };
+        let is_said = |key: &str| key.starts_with(&format!("frozen/{}/", doc.name()));
+        self.remarks.borrow_mut().retain(|(key, _)| !is_said(key));
+        *read.entry.frozen.borrow_mut() = None;
+        Some(format!(".claude/state/quarantine/{name}"))
+    }
+
     /// Why a document that was read must stay as it is.
     pub fn frozen(&self, doc: &Doc) -> Option<Frozen> {
         self.entries.find(|entry| entry.doc == *doc)?.frozen.borrow().clone()

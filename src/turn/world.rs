@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::client::plan_file::{self, IsBelieved, PlanFile};
 use crate::client::side_file::{self, SideFile};
@@ -11,10 +12,14 @@ use crate::client::transcript::{self, AgentWork, Cost, InContext};
 use crate::core::redaction::Redactor;
 use crate::core::time::Time;
 use crate::execute::unfinished::{self, Unfinished};
+use crate::git::command::{self, explain_start_error};
 use crate::git::refs::{self, Git};
 use crate::process::client::{self, Client};
-use crate::process::{Process, files};
+use crate::process::{Process, digest, files};
 use crate::turn::context::Facts;
+
+/// So long may git take for all that one event asks. A little is left of two seconds for its end.
+const GIT: Duration = Duration::from_millis(1800);
 
 /// Reads what is asked for. What belongs to the moment when an event came is read once; a spooled
 /// event brings its own.
@@ -22,12 +27,14 @@ pub struct World<'a> {
     process: &'a Process,
     root: &'a Path,
     git: OnceCell<Git>,
+    asked: command::Git,
     client: OnceCell<Client>,
 }
 
 impl<'a> World<'a> {
     pub fn new(process: &'a Process, root: &'a Path) -> Self {
-        Self { process, root, git: OnceCell::new(), client: OnceCell::new() }
+        let asked = command::Git::within(root, GIT);
+        Self { process, root, git: OnceCell::new(), asked, client: OnceCell::new() }
     }
 
     /// As it was when an event came that had to wait.
@@ -55,6 +62,23 @@ impl Facts for World<'_> {
 
     fn is_gone(&self, client: &Client) -> bool {
         client::is_gone(client, &self.host())
+    }
+
+    fn ask_git(&self, args: &[&str]) -> Result<Option<String>, String> {
+        let said = self.asked.ask(args).map_err(|error| explain_start_error(&error))?;
+        match said.code {
+            Some(0) => Ok(Some(said.out)),
+            Some(_) => Ok(None),
+            None => Err("git does not answer".into()),
+        }
+    }
+
+    fn digest(&self, path: &Path) -> Option<String> {
+        digest::digest(path)
+    }
+
+    fn is_checkout(&self, dir: &Path) -> bool {
+        refs::is_checkout(dir)
     }
 
     fn has_branch(&self, checkout: &Path, branch: &str) -> bool {
