@@ -5,9 +5,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use crate::core::error::{Error, Result};
 use crate::core::id::FileStem;
-use crate::core::json::Object;
 use crate::core::pieces::Pieces;
-use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers};
+use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers, is_newer};
 
 /// The state of a project as one event or one command sees it.
 ///
@@ -344,18 +343,6 @@ impl<'s> State<'s> {
         self.remark(key, format!("HookKeeper: {error}."));
         *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
     }
-}
-
-/// A document from a later version of the format: `version` above the one we know, `hooks_version`
-/// above 3.0.
-pub fn is_newer(bytes: &[u8], known: u64) -> bool {
-    if memchr::memmem::find(bytes, b"version\"").is_none() {
-        return false;
-    }
-    let Ok(document) = Object::parse(bytes) else { return false };
-    let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
-    document.float("version").is_some_and(|version| version > known as f64)
-        || hooks.is_some_and(|version| version > 3.0)
 }
 
 /// A list that grows while references into it are held.
