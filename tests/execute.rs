@@ -286,16 +286,18 @@ fn what_was_not_verified_is_not_merged() {
     assert_eq!((plan.status("L1-001"), plan.merged().len()), ("in_progress".into(), 0));
     plan.good("verify", &["L1-001"]);
     plan.good("merge", &[]);
-    // Nothing committed is nothing to merge.
+    // Nothing committed is nothing to verify, and the attempt goes on.
     fs::write(plan.root().join(".git/info/exclude"), "L1-002.txt\n.worktrees\n").unwrap();
     plan.good("start", &["L1-002"]);
     fs::write(plan.worktree("L1-002").join("L1-002.txt"), "x").unwrap();
-    assert!(plan.good("verify", &["L1-002"]).contains("Nothing is committed"));
-    let run = plan.run("merge", &[]);
-    assert!(run.stderr.contains("L1-002: no_commits"), "{}", run.stderr);
-    assert_eq!(plan.status("L1-002"), "failed");
+    for _ in 0..6 {
+        refused(&plan.run("verify", &["L1-002"]), "nothing is committed on worktree-L1-002");
+    }
+    assert_eq!(
+        (plan.status("L1-002"), &plan.task("L1-002")["attempts"]),
+        ("in_progress".into(), &json!(1))
+    );
     assert!(plan.worktree("L1-002").join("L1-002.txt").exists(), "the work is still there");
-    plan.good("start", &["L1-002"]);
     fs::write(plan.worktree("L1-002").join("README"), "changed").unwrap();
     refused(&plan.run("verify", &["L1-002"]), "1 change in its worktree is not committed (README)");
 }

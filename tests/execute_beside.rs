@@ -258,12 +258,16 @@ fn an_agent_in_its_worktree_means_the_original() {
         "is in the worktree of L1-001, which has only a copy of it; use {}",
         plan.tasks.display()
     );
+    let copy = dir.join("docs/tasks").display().to_string();
     for what in ["status", "resume", "rebuild"] {
-        refused(&plan.run_in(&dir, what, "docs/tasks", &[]), &says);
+        refused(&plan.run_in(&dir, what, &copy, &[]), &says);
+        // A relative path means what it means in the checkout.
+        support::good(plan.run_in(&dir, what, "docs/tasks", &[]));
     }
-    refused(&plan.run_in(&dir, "verify", "docs/tasks", &["L1-001"]), &says);
+    refused(&plan.run_in(&dir, "verify", &copy, &["L1-001"]), &says);
     fs::remove_file(dir.join("docs/tasks/execute-state.json")).unwrap();
-    refused(&plan.run_in(&dir, "init", "docs/tasks", &[]), &says);
+    refused(&plan.run_in(&dir, "init", &copy, &[]), &says);
+    refused(&plan.run_in(&dir, "init", "docs/tasks", &[]), "is there already");
     plan.git_in(&dir, &["checkout", "-q", "docs"]);
     plan.good("verify", &["L1-001"]);
     // A worktree of somebody's own in the same place is no task's.

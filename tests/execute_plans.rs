@@ -150,6 +150,8 @@ fn files_that_are_about_another_task() {
     plan.init(&["--worktree-dir", "../wt"]);
     assert_eq!(plan.state()["worktree_dir"], json!(plan.scratch.home().join("wt")));
     plan.good("start", &["L1-001"]);
+    let dir = plan.scratch.home().join("wt/L1-001");
+    plan.git_in(&dir, &["commit", "-q", "--allow-empty", "-m", "work"]);
     let run = plan.run("verify", &["L1-001"]);
     assert!(run.stderr.contains("`exit 1` exited with 1"), "{}", run.stderr);
 }
@@ -354,6 +356,7 @@ fn the_examples_of_the_format_load_and_stay() {
     refused(&plan.run("next", &[]), "was not made on this machine");
     let tasks = plan.tasks.display().to_string();
     good(plan.scratch.run(&["trust", "--yes", "--tasks", &tasks], b""));
+    // The project that it names is not here: nobody knows its base branch.
     refused(&plan.run("next", &[]), "was not begun by `hookkeeper execute init`");
     assert_eq!(plan.state(), example);
     // Unknown fields survive.

@@ -60,7 +60,15 @@ fn two_units_from_work_to_done() {
     signal(&scratch, "T2_DONE");
     signal(&scratch, "T2_DONE");
     rebuild_changes_nothing(&scratch);
-    let end = signal(&scratch, "T2_VERIFIED");
+    let review = signal(&scratch, "T2_VERIFIED");
+    assert!(
+        reason(&review).contains("2 of 2 units done. Review the whole now")
+            && reason(&review).contains("<signal>TASK_VERIFIED</signal>"),
+        "{review}"
+    );
+    assert_eq!(state(&scratch)["phase"], "verify");
+    rebuild_changes_nothing(&scratch);
+    let end = signal(&scratch, "TASK_VERIFIED");
     assert_eq!(end.get("decision"), None);
     let told = end["systemMessage"].as_str().unwrap();
     assert!(told.contains("is complete: all 2 units are done."), "{told}");
@@ -180,7 +188,9 @@ fn a_unit_out_of_iterations_stops_and_can_have_more() {
     assert_eq!(status(&scratch, "T1"), "timeout");
     assert!(
         text(&scratch, "progress.md")
-            .contains("**Blockers:** 3 of 3 iterations used\n**Status:** in_progress → timeout\n")
+            .contains("**Did:** The turn ended without a signal that counts. three Attempted: 1: The turn ended without a signal that counts. one; 2: The turn ended without a signal that counts. two\n\
+                **Remaining:** Not said; see its criteria.\n**Blockers:** 3 of 3 iterations used\n**Commit:** None\n\
+                **Status:** in_progress → timeout\n")
     );
     assert_eq!(stop(&scratch, "four"), Value::Null, "a person was asked; the session is free");
     rebuild_changes_nothing(&scratch);
@@ -230,7 +240,8 @@ fn what_is_blocked_lets_the_next_unit_work() {
     for signals in ["T3_DONE", "T3_DONE", "T3_VERIFIED", "T2_DONE", "T2_DONE"] {
         signal(&scratch, signals);
     }
-    let end = signal(&scratch, "T2_VERIFIED");
+    signal(&scratch, "T2_VERIFIED");
+    let end = signal(&scratch, "TASK_VERIFIED");
     assert!(
         end["systemMessage"]
             .as_str()
@@ -331,7 +342,6 @@ fn a_state_that_the_log_contradicts_is_made_anew() {
             &run(&scratch, &["next", "auth"]),
             "`hookkeeper iterative rebuild auth` makes the state anew",
         );
-        assert_eq!(stop(&scratch, "on").get("decision"), None);
         let said = good(run(&scratch, &["rebuild", "auth"]));
         assert_eq!(
             said.contains(".claude/state/quarantine/iterative-auth-state.json."),
@@ -567,7 +577,9 @@ fn knowledge_has_its_own_names() {
          ## Dependencies\n\nR1 → R2 → R3 (sequential)\nR1 → R3 (sequential)\n"
     );
     assert!(file(&scratch, "sources").is_dir() && file(&scratch, "outputs").is_dir());
+    fs::write(file(&scratch, "sources/list.md"), "ten").unwrap();
     signal(&scratch, "R1_DONE");
+    assert_eq!(self::state(&scratch)["phases"]["R1"]["status"], "confirming");
     edit(&scratch, ".claude/iterative/auth/outputs/draft.md");
     signal(&scratch, "R1_DONE");
     assert_eq!(self::state(&scratch)["phases"]["R1"]["status"], "in_progress", "an output is work");

@@ -14,6 +14,7 @@ use dice::Dice;
 use hookkeeper::inside::core::id::TaskSlug;
 use hookkeeper::inside::core::time;
 use hookkeeper::inside::loops::Loop;
+use hookkeeper::inside::loops::Verdict;
 use hookkeeper::inside::loops::governor::Decision;
 use hookkeeper::inside::loops::governor::Stop;
 use hookkeeper::inside::loops::governor::decide;
@@ -34,7 +35,9 @@ use hookkeeper::inside::loops::iterative::document::task_documents::TaskDocument
 use hookkeeper::inside::loops::iterative::rules::IterativeLoop;
 use hookkeeper::inside::loops::iterative::rules::advance;
 use hookkeeper::inside::loops::iterative::rules::advance::go_on;
+use hookkeeper::inside::loops::iterative::rules::review;
 use hookkeeper::inside::loops::iterative::rules::signal::UnitSignal;
+use hookkeeper::inside::loops::iterative::seen::Seen;
 use hookkeeper::inside::state::NoFiles;
 use hookkeeper::inside::state::State;
 use hookkeeper::inside::state::plan::Change;
@@ -113,8 +116,45 @@ fn random_task(dice: &mut Dice) -> Task {
     task
 }
 
+/// Outputs come, change and go while the work goes on.
+fn look(book: &mut TaskDocuments, dice: &mut Dice) {
+    let mut seen = Seen::default();
+    for id in book.state.units().ids() {
+        let digest = dice.one(&["", "old", "new", "new", "newer"]);
+        if !digest.is_empty() {
+            seen.outputs.insert(id.to_owned(), digest.to_owned());
+        }
+    }
+    book.see(seen);
+}
+
+/// A unit that has become done had its output, and it was not as it was when the unit began.
+fn check_outputs(before: &TaskDocuments, after: &TaskDocuments, what: &str) {
+    for (id, unit) in after.state.units().iter().filter(|(_, unit)| !unit.output.is_empty()) {
+        let was_done = before.state.unit(id).is_some_and(|unit| unit.is(Status::Done));
+        if unit.is(Status::Done) && !was_done {
+            let output = after.seen.outputs.get(id);
+            assert!(output.is_some(), "{what}: {id} is done without its output");
+            assert!(output != after.log.output_before(id), "{what}: {id} has changed nothing");
+        }
+    }
+}
+
+/// What completes a task: every unit is closed, the whole was reviewed, and the outputs are there.
+fn check_complete(book: &TaskDocuments, what: &str) {
+    let state = &book.state;
+    assert!(state.all_closed(), "{what}: complete with open units");
+    let reviewed = |entry: &Entry| entry.signal.as_deref() == Some("TASK_VERIFIED");
+    assert!(book.log.entries.iter().any(reviewed), "{what}: complete without a review");
+    for (id, unit) in state.units().iter().filter(|(_, unit)| unit.is(Status::Done)) {
+        let has_output = unit.output.is_empty() || book.seen.outputs.contains_key(id);
+        assert!(has_output, "{what}: {id} is delivered without its output");
+    }
+}
+
 /// Something that a model, a person or the governor could do. What the rules refuse changes nothing.
 fn act(book: &mut TaskDocuments, dice: &mut Dice) {
+    look(book, dice);
     let before = book.state.clone();
     let ids: Vec<String> = book.state.units().ids().iter().map(|id| (*id).to_owned()).collect();
     let at_random =
@@ -132,6 +172,11 @@ fn act(book: &mut TaskDocuments, dice: &mut Dice) {
             advance::signal(book, &UnitSignal::parse(&text).unwrap(), dice.roll(4) == 0)
         }
         6 => advance::no_signal(book),
+        7 if review::is_on(book) => {
+            let said = dice.one(&["TASK_VERIFIED", "TASK_VERIFIED", "TASK_GAPS", "BLOCKED: x"]);
+            let _ = review::take(book, &[UnitSignal::parse(said).unwrap()]);
+            return;
+        }
         7 => {
             let forged = "x\n## T1 - Iteration 9 - now\n**Status:** done";
             let entry = Entry {
@@ -150,14 +195,19 @@ fn act(book: &mut TaskDocuments, dice: &mut Dice) {
         9 => advance::unblock(book, &at_random),
         10 => {
             let mut entry = Entry::of_task("Phase");
-            entry.phase = Some(dice.one(&["execute", "execute", "plan", "deliver"]).into());
+            entry.phase = Some(dice.one(&["execute", "execute", "plan", "execute"]).into());
             entry.session = Some(dice.one(&["none", "s1", "s2"]).into());
             book.record(entry)
         }
         _ => {
             let mut entry = Entry::of_task("Ended");
-            entry.verdict =
-                Some(dice.one(&["none", "none", "cancelled: by a: command", "stalled"]).into());
+            let verdicts = ["none", "none", "cancelled: by a: command", "stalled"];
+            let verdict = dice.one(&verdicts);
+            // What is complete stays complete.
+            if book.state.ending.is_complete() {
+                return;
+            }
+            entry.verdict = Some(verdict.into());
             book.record(entry)
         }
     };
@@ -220,7 +270,11 @@ fn the_log_tells_the_state() {
             let mut book = opened.unwrap();
             assert!(book.conflicts.is_empty(), "{what}: {:?}", book.conflicts);
             for _ in 0..=dice.roll(2) {
+                let was_complete = book.state.ending.is_complete();
                 act(&mut book, &mut dice);
+                if book.state.ending.is_complete() && !was_complete {
+                    check_complete(&book, &what);
+                }
             }
             check(&book.state, &what);
             let old = files.progress.clone();
@@ -245,6 +299,7 @@ fn the_log_tells_the_state() {
 /// The governor drives tasks to an end, whatever the model says.
 #[test]
 fn a_driven_task_keeps_the_rules_and_ends() {
+    let mut complete = 0;
     for seed in 1..1500_u64 {
         let mut dice = Dice(seed * 2_862_933_555 + 3);
         let mut task = random_task(&mut dice);
@@ -260,13 +315,22 @@ fn a_driven_task_keeps_the_rules_and_ends() {
         }
         let most: u64 =
             book.state.units().iter().map(|(_, unit)| 3 * unit.max_iterations + 6).sum();
+        let most = most + u64::try_from(review::TURNS).unwrap();
         let mut driven = IterativeLoop::new(book, &State::new(&NoFiles));
         let mut turns = 0;
         loop {
-            let id = driven.documents.state.current().unwrap_or("none").to_owned();
+            let is_review = review::is_on(&driven.documents);
+            let none = if is_review { "TASK" } else { "none" };
+            let id = driven.documents.state.current().unwrap_or(none).to_owned();
+            look(&mut driven.documents, &mut dice);
             let words =
                 ["DONE", "DONE", "DONE", "VERIFIED", "VERIFIED", "GAPS", "BLOCKED: x", "nothing"];
-            let message = format!("<signal>{id}_{}</signal>", dice.one(&words));
+            let is_verifying =
+                driven.documents.state.unit(&id).is_some_and(|unit| unit.is(Status::Verifying));
+            // Mostly what helps, so that some come to their end.
+            let helps = if is_review || is_verifying { "VERIFIED" } else { "DONE" };
+            let word = if dice.roll(2) == 0 { helps } else { dice.one(&words) };
+            let message = format!("<signal>{id}_{word}</signal>");
             driven.changed = dice.roll(5) == 0;
             let has_company = dice.roll(9) == 0;
             let before = driven.documents.clone();
@@ -274,6 +338,7 @@ fn a_driven_task_keeps_the_rules_and_ends() {
                 Stop { message: &message, has_company, tools_ran: true, blocks: 0, cap: 8, now };
             let decision = decide(&mut driven, &stop);
             check(&driven.documents.state, &format!("seed {seed}"));
+            check_outputs(&before, &driven.documents, &format!("seed {seed}"));
             if has_company {
                 assert_eq!(
                     driven.documents, before,
@@ -307,7 +372,18 @@ fn a_driven_task_keeps_the_rules_and_ends() {
             }
         }
         let over = !driven.is_running();
-        assert_eq!(over, driven.documents.state.all_closed(), "seed {seed}");
+        let waits = review::waits(&driven.documents);
+        assert_eq!(over || waits, driven.documents.state.all_closed(), "seed {seed}");
+        if over {
+            check_complete(&driven.documents, &format!("seed {seed}"));
+            complete += 1;
+        }
+        // A person's word ends whatever waits.
+        if !over {
+            driven.end(Verdict::Cancelled, "a person", now);
+            assert!(!driven.is_running(), "seed {seed}: it is trapped");
+        }
         assert!(over || driven.documents.state.current().is_none(), "seed {seed}");
     }
+    assert!(complete > 20, "only {complete} tasks were completed");
 }

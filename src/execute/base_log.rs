@@ -39,7 +39,9 @@ fn parse_log(log: &str) -> impl Iterator<Item = LoggedCommit<'_>> {
 }
 
 /// The tasks that the base branch has, from its log, newest first: by the trailer on one of its own
-/// commits, by the name of the branch that was merged, or because it has the commit itself.
+/// commits, by the name of the branch that was merged, or because it has the commit itself. Where
+/// nobody knows where the execution began, another tool began it, whose commits say it in their
+/// subjects.
 pub fn merged_tasks(state: &Execution, log: &str) -> Vec<MergedTask> {
     let entries: Vec<LoggedCommit> = parse_log(log).collect();
     let mut found: Vec<MergedTask> = Vec::new();
@@ -52,13 +54,18 @@ pub fn merged_tasks(state: &Execution, log: &str) -> Vec<MergedTask> {
             // Another execution's task may have the same id. Older merges do not say whose they are.
             let begun = state.base_commit.as_deref().unwrap_or_default();
             let is_own = begun.is_empty() || entry.begun.is_empty() || entry.begun == begun;
-            let ids = entry.ids.iter().filter(|_| is_own).copied().chain(by_name);
+            let by_subject = subject_scope(entry.subject).filter(|_| begun.is_empty());
+            let ids = entry.ids.iter().filter(|_| is_own).copied().chain(by_name).chain(by_subject);
             found.extend(ids.filter(|id| state.tasks.contains_key(*id)).map(|id| entry.merged(id)));
         }
     }
     let by_commit: BTreeMap<&str, &LoggedCommit> = entries.iter().map(|e| (e.commit, e)).collect();
     for (id, task) in &state.tasks {
-        let last = task.commits.last().and_then(|commit| by_commit.get(commit.hash.as_str()));
+        // Files of other tools have abbreviated hashes.
+        let last = task.commits.last().filter(|commit| commit.hash.len() >= 7).and_then(|commit| {
+            let (found, entry) = by_commit.range(commit.hash.as_str()..).next()?;
+            found.starts_with(&commit.hash).then_some(entry)
+        });
         if let Some(entry) = last.filter(|_| !found.iter().any(|have| have.id == *id)) {
             found.push(entry.merged(id));
         }
@@ -80,6 +87,14 @@ impl LoggedCommit<'_> {
 fn merged_branch(subject: &str) -> Option<&str> {
     let words = subject.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ':'));
     words.filter_map(|word| word.rsplit('/').next()?.strip_prefix("worktree-")).next()
+}
+
+/// `L2-001` of `feat(L2-001): Add the form`.
+fn subject_scope(subject: &str) -> Option<&str> {
+    let (kind, rest) = subject.split_once('(')?;
+    let (scope, rest) = rest.split_once(')')?;
+    let is_kind = !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase());
+    (is_kind && rest.trim_start_matches('!').starts_with(':')).then_some(scope)
 }
 
 #[cfg(test)]

@@ -20,8 +20,18 @@ pub fn known_executions(process: &Process, root: &Path) -> Vec<Known> {
 
 /// A task's worktree has copies of what is tracked; whoever is in one means the original.
 pub fn refuse_worktree_copy(process: &Process, path: &Path) -> Result<()> {
-    let Some(main) = refs::main_checkout(path) else { return Ok(()) };
-    let Some(top) = path.ancestors().find(|dir| dir.join(".git").exists()) else { return Ok(()) };
+    let Some((id, original)) = original_of(process, path) else { return Ok(()) };
+    refuse!(
+        "{} is in the worktree of {id}, which has only a copy of it; use {}",
+        path.display(),
+        original.display()
+    );
+}
+
+/// Of a path in a task's worktree: the task, and what it is a copy of.
+pub fn original_of(process: &Process, path: &Path) -> Option<(String, PathBuf)> {
+    let main = refs::main_checkout(path)?;
+    let top = path.ancestors().find(|dir| dir.join(".git").exists())?;
     let original = main.join(path.strip_prefix(top).unwrap_or(path));
     let roots = original.ancestors().take_while(|dir| dir.starts_with(&main));
     for known in roots.flat_map(|root| known_executions(process, root)) {
@@ -32,14 +42,10 @@ pub fn refuse_worktree_copy(process: &Process, path: &Path) -> Result<()> {
         if read_state(Path::new(&known.tasks_path))
             .is_some_and(|state| state.tasks.contains_key(id))
         {
-            refuse!(
-                "{} is in the worktree of {id}, which has only a copy of it; use {}",
-                path.display(),
-                original.display()
-            );
+            return Some((id.to_owned(), original));
         }
     }
-    Ok(())
+    None
 }
 
 /// A folder that was moved is where it is now; one that was copied is not another execution.

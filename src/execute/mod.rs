@@ -8,6 +8,7 @@ pub mod base_log;
 pub mod commands;
 pub mod counts;
 pub mod document;
+pub mod foreign;
 pub mod graph;
 pub mod locate;
 pub mod merge;

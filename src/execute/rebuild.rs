@@ -171,6 +171,7 @@ fn restore_from_plan(
             kept += usize::from(restore_task(task, fields));
         }
     }
+    state.extra = unknown_fields(&old);
     locate::refuse_shared_ids(folder, &state)?;
     setup::exclude_from_status(folder, &repository, &state)?;
     let text = match bytes {
@@ -180,6 +181,16 @@ fn restore_from_plan(
         }
     };
     Ok((state, vec![Correction { id: FILE.into(), text }]))
+}
+
+/// What nobody here knows stays, even where the rest cannot be used.
+fn unknown_fields(old: &Value) -> Extra {
+    let fields = old.as_object().into_iter().flatten();
+    let is_unknown = |(key, value): &(&String, &Value)| {
+        let alone = serde_json::json!({ key.as_str(): value });
+        serde_json::from_value::<Execution>(alone).is_ok_and(|it| it.extra.contains_key(*key))
+    };
+    fields.filter(is_unknown).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// Takes over the fields of a task that can be read, one by one; whether there were any.

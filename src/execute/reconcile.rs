@@ -72,11 +72,20 @@ pub fn reconcile(
     }
     let before = state.merge_queue.clone();
     rebuild_queue(state, facts, busy);
-    if corrections.is_empty() && before != state.merge_queue {
+    if corrections.is_empty() && by_turn(&before) != by_turn(&state.merge_queue) {
         let text = "the merge queue did not fit the tasks and was put right".to_owned();
         corrections.push(Correction { id: "merge_queue".into(), text });
     }
     corrections
+}
+
+/// A queue without whose turn it is: that is computed, and nothing to put right.
+fn by_turn(queue: &[QueuedMerge]) -> Vec<QueuedMerge> {
+    let waiting = |queued: &QueuedMerge| match queued.status {
+        QueueStatus::Ready => QueuedMerge { status: QueueStatus::Pending, ..queued.clone() },
+        _ => queued.clone(),
+    };
+    queue.iter().map(waiting).collect()
 }
 
 fn set_merged(task: &mut TaskRecord, merged: &MergedTask) {

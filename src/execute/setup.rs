@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::execute::document::{Execution, VERSION};
 use crate::execute::plan::TaskPlan;
-use crate::execute::{Repository, Result, TasksFolder, locate, plan_sync, schedule, task_branch};
+use crate::execute::{
+    LockedRepository, Repository, Result, TasksFolder, locate, plan_sync, schedule, task_branch,
+};
 use crate::store::{exclude, execution};
 
 /// A state for a plan, with nothing done yet.
@@ -52,7 +54,27 @@ pub fn new_execution(
     Ok((repository, state))
 }
 
-/// Branches and directories that tasks would need are nobody else's.
+/// Branches of an execution whose state and worktrees somebody took away, which is how one begins
+/// anew: they make room, after [`refuse_leftovers`]. Those that have work in them get another name;
+/// which these are.
+pub fn set_branches_aside(repository: &LockedRepository, state: &Execution) -> Result<Vec<String>> {
+    let facts = repository.read_facts(state)?;
+    // Git still knows worktrees that were removed by hand.
+    repository.change(&["worktree", "prune"])?;
+    let mut kept = Vec::new();
+    for (id, tip) in &facts.branches {
+        let branch = task_branch(id);
+        let aside = format!("set-aside/{branch}-{}", tip.get(..7).unwrap_or(tip));
+        match facts.ahead.contains(id) {
+            true => repository.change(&["branch", "-M", &branch, &aside])?,
+            false => repository.change(&["branch", "-D", "--quiet", &branch])?,
+        }
+        kept.extend(facts.ahead.contains(id).then_some(aside));
+    }
+    Ok(kept)
+}
+
+/// Worktrees and directories that tasks would need are nobody else's.
 pub fn refuse_leftovers(
     folder: &TasksFolder,
     repository: &Repository,
@@ -62,10 +84,17 @@ pub fn refuse_leftovers(
     let mut found: Vec<String> =
         facts.branches.keys().map(|id| format!("branch {}", task_branch(id))).collect();
     let taken = state.tasks.keys().map(|id| state.worktree_path(id)).filter(|path| path.exists());
-    found.extend(taken.map(|path| path.display().to_string()));
-    if found.is_empty() {
+    let taken: Vec<String> = taken.map(|path| path.display().to_string()).collect();
+    // Branches alone are in nobody's way, if an execution of this folder made them.
+    let is_known = || {
+        let known = locate::known_executions(folder.process, Path::new(&state.project_path));
+        known.iter().any(|known| Path::new(&known.tasks_path) == folder.path())
+    };
+    let is_free = taken.is_empty() && facts.worktrees.is_empty();
+    if is_free && (found.is_empty() || is_known()) {
         return Ok(());
     }
+    found.extend(taken);
     let rest = found.len().saturating_sub(5);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     found.truncate(5);

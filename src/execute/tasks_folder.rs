@@ -9,7 +9,7 @@ use crate::core::time;
 use crate::execute::document::{
     self, Claim, ClaimedStep, Execution, FILE, QueueStatus, TaskRecord, TaskStatus,
 };
-use crate::execute::{Error, Repository, Result, locate, schedule, transitions};
+use crate::execute::{Error, Repository, Result, foreign, locate, schedule, transitions};
 use crate::process::{Process, client};
 use crate::store::execution::{LockedStateFile, StateFile};
 
@@ -193,18 +193,22 @@ impl<'a> TasksFolder<'a> {
             refuse!("{path} has no {FILE}; {init} begins one");
         };
         let state = document::parse(&bytes);
-        let foreign = |state: &Execution| {
-            let has_layers = state.tasks.values().all(|task| task.layer.is_some());
-            state.base_branch.is_none() || !has_layers
+        let is_own = match &state {
+            Ok(state) => self.is_own(Some(state))?,
+            Err(_) => false,
         };
+        let state = state.map(|state| match is_own && foreign::is_foreign(&state) {
+            true => foreign::complete(self, state),
+            false => state,
+        });
         match state {
-            Ok(state) if !self.is_own(Some(&state))? => refuse!(
+            Ok(_) if !is_own => refuse!(
                 "{} was not made on this machine, so it is not read; `hookkeeper trust --tasks {}` in a terminal takes it up, {} makes a new one from the task files and git",
                 file.display(),
                 shell_word(&self.path().display().to_string()),
                 self.command("rebuild")
             ),
-            Ok(state) if foreign(&state) => refuse!(
+            Ok(state) if foreign::is_foreign(&state) => refuse!(
                 "{} was not begun by `hookkeeper execute init`; {} completes it from the task files and git",
                 file.display(),
                 self.command("rebuild")

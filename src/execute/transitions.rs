@@ -58,11 +58,12 @@ pub fn fail_attempt(
     if !failed.counts {
         task.attempts = task.attempts.saturating_sub(1);
     }
+    if task.attempts >= MAX_ATTEMPTS {
+        // There is no next attempt that could use what was learned.
+        return advance(id, task, TaskStatus::Abandoned);
+    }
     if let Some(feedback) = &failed.feedback {
         task.add_feedback(feedback);
-    }
-    if task.attempts >= MAX_ATTEMPTS {
-        advance(id, task, TaskStatus::Abandoned)?;
     }
     Ok(())
 }
@@ -107,6 +108,7 @@ mod tests {
         let mut state = with_task(TaskStatus::Verifying, 5);
         fail_attempt(&mut state, "a", failed(true), NOW).unwrap();
         assert_eq!(state.tasks["a"].status, TaskStatus::Abandoned);
+        assert!(state.tasks["a"].retry_feedback.is_empty(), "there is no attempt 6");
         let mut state = with_task(TaskStatus::InProgress, 5);
         fail_attempt(&mut state, "a", failed(false), NOW).unwrap();
         let task = &state.tasks["a"];

@@ -1,5 +1,6 @@
 //! Git, started by the command line. Facts that hooks need are read from files (`facts::git`).
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -12,6 +13,8 @@ use crate::process::child::{self, Input, Run};
 #[derive(Clone, Debug)]
 pub struct Git {
     pub dir: PathBuf,
+    /// What is left of the time that all its answers together may take, where somebody waits.
+    left: Option<Cell<Duration>>,
 }
 
 #[derive(Debug)]
@@ -59,7 +62,12 @@ const CHANGE: Duration = Duration::from_secs(15 * 60);
 
 impl Git {
     pub fn in_dir(dir: &Path) -> Self {
-        Self { dir: dir.to_owned() }
+        Self { dir: dir.to_owned(), left: None }
+    }
+
+    /// All answers together take no longer than this; what is asked after that is an error.
+    pub fn within(dir: &Path, limit: Duration) -> Self {
+        Self { dir: dir.to_owned(), left: Some(Cell::new(limit)) }
     }
 
     /// Asks git something. An error means that it could not be started.
@@ -135,6 +143,11 @@ impl Git {
         let set = SET.iter().chain(off).flat_map(|set| ["-c".as_ref(), OsStr::new(*set)]);
         let args: Vec<&OsStr> =
             dir.into_iter().chain(set).chain(args.iter().map(AsRef::as_ref)).collect();
+        let left = self.left.as_ref().map(Cell::get);
+        let limit = left.map_or(limit, |left| limit.min(left));
+        if limit.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         let ended = child::run(&Run {
             program: Path::new("git"),
             args: &args,
@@ -143,6 +156,9 @@ impl Git {
             input,
             limit,
         })?;
+        if let (Some(cell), Some(left)) = (&self.left, left) {
+            cell.set(left.saturating_sub(Duration::from_micros(ended.micros)));
+        }
         Ok(GitOutput {
             code: ended.code,
             out: String::from_utf8_lossy(&ended.stdout).into_owned(),
@@ -156,6 +172,7 @@ impl Git {
 pub fn explain_start_error(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "git is not installed, or not on PATH".into(),
+        io::ErrorKind::TimedOut => "git does not answer".into(),
         _ => format!("git cannot be started: {error}"),
     }
 }

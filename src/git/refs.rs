@@ -21,6 +21,11 @@ pub fn read(dir: &Path) -> Git {
     dir.ancestors().find_map(git_dir).map(|git| from_git_dir(&git)).unwrap_or_default()
 }
 
+/// Whether a checkout begins there.
+pub fn is_checkout(dir: &Path) -> bool {
+    git_dir(dir).is_some()
+}
+
 /// A name for what is checked out: the branch, `detached-` and the commit, or `unknown`.
 pub fn branch_name(git: &Git) -> String {
     match (&git.branch, &git.commit) {

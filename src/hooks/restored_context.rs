@@ -19,6 +19,7 @@ use crate::execute::unfinished::Unfinished;
 use crate::hooks::{branch_context, synthesis};
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::drive::Turn;
+use crate::loops::iterative::recover;
 use crate::loops::queue::document::Queue;
 use crate::session::live::Live;
 use crate::session::record;
@@ -56,6 +57,10 @@ pub fn at_start(
         lines.extend(live.asked_last().map(|prompt| format!("- asked last: {prompt}")));
     }
     lines.extend(iterative(live, &turn));
+    if context.settings.is_on("iterative") {
+        let lost = recover::without_state(state);
+        lines.extend(lost.iter().map(|slug| format!("- {}.", recover::hint(slug))));
+    }
     lines.extend(branch_context::recovered(event, live, state, context));
     lines.extend(branch_loop(live, &turn));
     lines.extend(autonomous_loop(live, state));

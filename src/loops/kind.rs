@@ -74,6 +74,7 @@ impl LoopKind {
             Self::Iterative => {
                 live.loop_task = folder.map(str::to_owned);
                 live.loop_edits = 0;
+                live.loop_tree = None;
                 live.loop_signalled = false;
             }
         }

@@ -9,6 +9,7 @@
 pub mod child;
 pub mod client;
 pub mod deadline;
+pub mod digest;
 pub mod disk;
 pub mod files;
 pub mod lines;

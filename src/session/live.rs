@@ -106,6 +106,9 @@ pub struct Live {
     /// How often files were changed since the task's unit was last said to be done.
     #[serde(skip_serializing_if = "is_zero")]
     pub loop_edits: u64,
+    /// What the checkout held when the task's unit was last said to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_tree: Option<String>,
     /// A command has moved the task's unit in this turn: once is enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub loop_signalled: bool,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::core::json::Object;
+
 /// Why a document is not written, whatever is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frozen {
@@ -30,4 +32,16 @@ impl fmt::Display for Frozen {
             Self::Planted(why) => f.write_str(why),
         }
     }
+}
+
+/// A document from a later version of the format: `version` above the one we know, `hooks_version`
+/// above 3.0.
+pub fn is_newer(bytes: &[u8], known: u64) -> bool {
+    if memchr::memmem::find(bytes, b"version\"").is_none() {
+        return false;
+    }
+    let Ok(document) = Object::parse(bytes) else { return false };
+    let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
+    document.float("version").is_some_and(|version| version > known as f64)
+        || hooks.is_some_and(|version| version > 3.0)
 }

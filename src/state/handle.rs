@@ -5,9 +5,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use crate::core::error::{Error, Result};
 use crate::core::id::FileStem;
-use crate::core::json::Object;
 use crate::core::pieces::Pieces;
-use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers};
+use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers, is_newer};
 
 /// The state of a project as one event or one command sees it.
 ///
@@ -201,6 +200,17 @@ impl<'s> State<'s> {
         *entry.frozen.borrow_mut() = Some(why);
     }
 
+    /// Moves a document away that can be made anew, whoever wrote it; where it is then.
+    pub fn put_aside<T>(&self, read: &Read<'_, T>, why: &str) -> Option<String> {
+        let doc = &read.entry.doc;
+        let aside = self.keep_error(self.source.put_aside(doc, why))?;
+        let Aside::Moved(name) = aside else { return None };
+        let is_said = |key: &str| key.starts_with(&format!("frozen/{}/", doc.name()));
+        self.remarks.borrow_mut().retain(|(key, _)| !is_said(key));
+        *read.entry.frozen.borrow_mut() = None;
+        Some(format!(".claude/state/quarantine/{name}"))
+    }
+
     /// Why a document that was read must stay as it is.
     pub fn frozen(&self, doc: &Doc) -> Option<Frozen> {
         self.entries.find(|entry| entry.doc == *doc)?.frozen.borrow().clone()
@@ -333,18 +343,6 @@ impl<'s> State<'s> {
         self.remark(key, format!("HookKeeper: {error}."));
         *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
     }
-}
-
-/// A document from a later version of the format: `version` above the one we know, `hooks_version`
-/// above 3.0.
-pub fn is_newer(bytes: &[u8], known: u64) -> bool {
-    if memchr::memmem::find(bytes, b"version\"").is_none() {
-        return false;
-    }
-    let Ok(document) = Object::parse(bytes) else { return false };
-    let hooks = document.text("hooks_version").and_then(|version| version.parse::<f64>().ok());
-    document.float("version").is_some_and(|version| version > known as f64)
-        || hooks.is_some_and(|version| version > 3.0)
 }
 
 /// A list that grows while references into it are held.

@@ -16,8 +16,8 @@ pub mod source;
 pub mod tests;
 
 pub use declared::{Declared, Documents};
-pub use frozen::Frozen;
-pub use handle::{Read, State, Write, is_newer};
+pub use frozen::{Frozen, is_newer};
+pub use handle::{Read, State, Write};
 pub use row::{Bytes, Doc, Document, Format, Row, Trouble, Writers};
 pub(crate) use row::{document, text_document};
 pub use source::{Aside, NoFiles, Source};

@@ -80,6 +80,22 @@ pub trait Facts {
         false
     }
 
+    /// Asks git, in the project; all questions of one event together take two seconds at most.
+    /// `None`: git says no. An error says why it could not be asked.
+    fn ask_git(&self, _args: &[&str]) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// A digest of what a file, or a folder, has in it; `None` if there is nothing.
+    fn digest(&self, _path: &Path) -> Option<String> {
+        None
+    }
+
+    /// Whether git has its directory there.
+    fn is_checkout(&self, _dir: &Path) -> bool {
+        false
+    }
+
     /// Whether the repository that a directory is in has a branch of this name.
     fn has_branch(&self, _checkout: &Path, _branch: &str) -> bool {
         false

@@ -13,12 +13,15 @@ use crate::client::transcript::{self, AgentWork, Cost, InContext};
 use crate::core::redaction::Redactor;
 use crate::core::time::Time;
 use crate::execute::unfinished::{self, Unfinished};
-use crate::git::command;
+use crate::git::command::{self, explain_start_error};
 use crate::git::history::{self, Claim, Patience};
 use crate::git::refs::{self, Git};
 use crate::process::client::{self, Client};
-use crate::process::{Process, files};
+use crate::process::{Process, digest, files};
 use crate::turn::context::Facts;
+
+/// So long may git take for all that one event asks. A little is left of two seconds for its end.
+const GIT: Duration = Duration::from_millis(1800);
 
 /// Reads what is asked for. What belongs to the moment when an event came is read once; a spooled
 /// event brings its own.
@@ -26,17 +29,17 @@ pub struct World<'a> {
     process: &'a Process,
     root: &'a Path,
     git: OnceCell<Git>,
+    asked: command::Git,
     client: OnceCell<Client>,
     /// For git as a program.
     patience: Patience,
 }
 
-const PATIENCE: Duration = Duration::from_secs(2);
-
 impl<'a> World<'a> {
     pub fn new(process: &'a Process, root: &'a Path) -> Self {
-        let patience = Patience::new(PATIENCE);
-        Self { process, root, git: OnceCell::new(), client: OnceCell::new(), patience }
+        let asked = command::Git::within(root, GIT);
+        let patience = Patience::new(GIT);
+        Self { process, root, git: OnceCell::new(), asked, client: OnceCell::new(), patience }
     }
 
     /// As it was when an event came that had to wait.
@@ -64,6 +67,23 @@ impl Facts for World<'_> {
 
     fn is_gone(&self, client: &Client) -> bool {
         client::is_gone(client, &self.host())
+    }
+
+    fn ask_git(&self, args: &[&str]) -> Result<Option<String>, String> {
+        let said = self.asked.ask(args).map_err(|error| explain_start_error(&error))?;
+        match said.code {
+            Some(0) => Ok(Some(said.out)),
+            Some(_) => Ok(None),
+            None => Err("git does not answer".into()),
+        }
+    }
+
+    fn digest(&self, path: &Path) -> Option<String> {
+        digest::digest(path)
+    }
+
+    fn is_checkout(&self, dir: &Path) -> bool {
+        refs::is_checkout(dir)
     }
 
     fn has_branch(&self, checkout: &Path, branch: &str) -> bool {

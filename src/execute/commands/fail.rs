@@ -14,9 +14,14 @@ use crate::execute::transitions::{self, FailedAttempt};
 pub struct Arguments {
     #[command(flatten)]
     pub task: TaskTarget,
-    /// What went wrong
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    message: String,
+    /// What went wrong; not needed for feedback after a verification that has failed
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "feedback"
+    )]
+    message: Option<String>,
     /// More about it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     details: Option<String>,
@@ -28,7 +33,7 @@ pub struct Arguments {
     rate_limit: bool,
 }
 
-const LONGEST: usize = 2000;
+pub const LONGEST: usize = 2000;
 
 pub fn run(
     project: &Project,
@@ -36,25 +41,40 @@ pub fn run(
     options: &Arguments,
 ) -> anyhow::Result<Outcome> {
     let id = options.task.id.as_str();
-    anyhow::ensure!(!options.message.trim().is_empty(), "the message must not be empty");
+    let given = options.message.as_deref().map(str::trim);
+    anyhow::ensure!(given != Some(""), "the message must not be empty");
     let state = folder.load()?;
     if state.task(id)?.claim.is_some() {
         recover_task(folder, &folder.repository(&state)?, id)?;
     }
     let redact = project.redactor()?;
     let text = |text: &String| redact.block(text, LONGEST);
-    let message = text(&options.message);
-    let limited = options.rate_limit
-        || classify::failure(&options.message, &classify::Call::default()) == Class::RateLimit;
+    let message = options.message.as_ref().map(text);
+    let says_limit = |message: &String| {
+        classify::failure(message, &classify::Call::default()) == Class::RateLimit
+    };
+    let limited = options.rate_limit || options.message.as_ref().is_some_and(says_limit);
+    let had_failed = state.task(id)?.status == TaskStatus::Failed;
     let state = folder.update(|state| {
         let task = state.task(id)?;
         folder.ensure_unclaimed(id, task)?;
+        if let (TaskStatus::Failed, Some(feedback)) = (task.status, &options.feedback) {
+            let task = state.task_mut(id)?;
+            if let Some(message) = &message {
+                task.add_error(message, options.details.as_ref().map(text), folder.now());
+            }
+            task.add_feedback(&text(feedback));
+            return Ok(state.clone());
+        }
+        let Some(message) = &message else {
+            refuse!("{id} is {}: --message TEXT says what went wrong", task.status);
+        };
         // What its commands cannot see, somebody may have seen since.
         if !matches!(task.status, TaskStatus::InProgress | TaskStatus::Verified) {
             refuse!("{id} cannot fail: it is {}", task.status);
         }
         let failed = FailedAttempt {
-            message: &message,
+            message,
             details: options.details.as_ref().map(text),
             feedback: options.feedback.as_ref().map(text),
             counts: !limited,
@@ -71,6 +91,7 @@ pub fn run(
             "{id} failed five times and is abandoned; layer {} is stopped.",
             task.layer.as_deref().unwrap_or_default()
         ),
+        _ if had_failed => format!("{id}: noted for attempt {}.", task.attempt()),
         _ if limited => format!("{id} failed by a rate limit; the attempt does not count."),
         _ => format!("{id}: attempt {} of 5 failed.", task.attempts),
     };

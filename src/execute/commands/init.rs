@@ -61,6 +61,10 @@ pub fn run(
     let lock = repository.lock()?;
     locate::refuse_shared_ids(folder, &state)?;
     setup::refuse_leftovers(folder, &repository, &state)?;
+    let aside = match options.dry_run {
+        true => Vec::new(),
+        false => setup::set_branches_aside(&lock, &state)?,
+    };
     state.recompute(&folder.now());
     schedule::update_batch(&mut state);
     if !options.dry_run {
@@ -77,7 +81,12 @@ pub fn run(
     if options.target.json {
         return print_json(&state);
     }
-    Ok(Outcome::printed(describe(folder, &repository, &state, options.dry_run)?))
+    let mut text = describe(folder, &repository, &state, options.dry_run)?;
+    if !aside.is_empty() {
+        let kept = aside.join(", ");
+        text.push_str(&format!("\nThe work of an earlier execution is kept on: {kept}"));
+    }
+    Ok(Outcome::printed(text))
 }
 
 /// A path that may not be there yet, without links and ways back.

@@ -21,10 +21,13 @@ use crate::console::project::Project;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::execute::Error;
-use crate::execute::document::Execution;
+use crate::execute::document::{Execution, FILE};
+use crate::execute::locate;
 use crate::execute::plan::TaskPlan;
 use crate::execute::reconcile::Correction;
+use crate::execute::registry::Known;
 use crate::execute::tasks_folder::TasksFolder;
+use crate::execute::unfinished::unfinished;
 use crate::git::refs;
 use crate::loops::commands::Who;
 
@@ -42,6 +45,17 @@ pub struct Target {
     /// The folder with manifest.json
     #[arg(value_name = "TASKS_PATH")]
     tasks: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The execution that a command is about; the only one of the project needs no name.
+#[derive(clap::Args)]
+pub struct OnlyTarget {
+    /// The folder with manifest.json (default: that of the project's only execution)
+    #[arg(value_name = "TASKS_PATH")]
+    tasks: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -68,7 +82,7 @@ enum Subcommand {
     #[command(
         after_help = "Example:\n  hookkeeper execute next docs/tasks/shop --json | jq -r '.tasks[].id'"
     )]
-    Next(Target),
+    Next(OnlyTarget),
     /// Make the worktree of a task
     #[command(after_help = "Example:\n  hookkeeper execute start docs/tasks/shop L1-001")]
     Start(TaskTarget),
@@ -82,10 +96,10 @@ enum Subcommand {
     Fail(fail::Arguments),
     /// Merge what was verified, in the order in which it was
     #[command(after_help = "Example:\n  hookkeeper execute merge docs/tasks/shop")]
-    Merge(Target),
+    Merge(OnlyTarget),
     /// Where it stands: layers, tasks, the queue
     #[command(after_help = "Example:\n  hookkeeper execute status docs/tasks/shop")]
-    Status(Target),
+    Status(OnlyTarget),
     /// Put right what an interruption left, and say what comes next
     #[command(after_help = "Example:\n  hookkeeper execute resume docs/tasks/shop --dry-run")]
     Resume(resume::Arguments),
@@ -94,7 +108,7 @@ enum Subcommand {
     Rebuild(rebuild::Arguments),
     /// Begin no more tasks until `resume`
     #[command(after_help = "Example:\n  hookkeeper execute stop docs/tasks/shop")]
-    Stop(Target),
+    Stop(OnlyTarget),
     /// Take a task's worktree, branch and attempts away, and begin it anew
     #[command(after_help = "Example:\n  hookkeeper execute reset-task docs/tasks/shop L1-001")]
     ResetTask(reset::TaskArguments),
@@ -105,9 +119,13 @@ enum Subcommand {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let open = |target: &Target| open_folder(project, &target.tasks);
+    let open_only = |target: &OnlyTarget| match &target.tasks {
+        Some(tasks) => open_folder(project, tasks),
+        None => open_folder(project, &only_execution(project)?),
+    };
     match &options.subcommand {
         Subcommand::Init(init) => init::run(project, &open(&init.target)?, init),
-        Subcommand::Next(target) => next::run(&open(target)?, target.json),
+        Subcommand::Next(target) => next::run(&open_only(target)?, target.json),
         Subcommand::Start(task) => {
             let session = options.who.id(project.process);
             start::run(&open(&task.target)?, &task.id, session, task.target.json)
@@ -118,11 +136,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             bail!("`execute` runs no commands of a plan: {command}");
         }
         Subcommand::Fail(fail) => fail::run(project, &open(&fail.task.target)?, fail),
-        Subcommand::Merge(target) => merge::run(&open(target)?, target.json),
-        Subcommand::Status(target) => status::run(&open(target)?, target.json),
-        Subcommand::Resume(resume) => resume::run(&open(&resume.target)?, resume),
+        Subcommand::Merge(target) => merge::run(&open_only(target)?, target.json),
+        Subcommand::Status(target) => status::run(&open_only(target)?, target.json),
+        Subcommand::Resume(resume) => resume::run(&open_only(&resume.target)?, resume),
         Subcommand::Rebuild(rebuild) => rebuild::run(project, &open(&rebuild.target)?, rebuild),
-        Subcommand::Stop(target) => status::stop(&open(target)?, target.json),
+        Subcommand::Stop(target) => status::stop(&open_only(target)?, target.json),
         Subcommand::ResetTask(reset) => reset::run_task(&open(&reset.task.target)?, reset),
         Subcommand::Reset(reset) => reset::run(&open(&reset.target)?, reset),
     }
@@ -134,7 +152,38 @@ pub fn run_verify(project: &Project, options: &verify::Arguments) -> anyhow::Res
 }
 
 fn open_folder<'a>(project: &'a Project, tasks: &Path) -> anyhow::Result<TasksFolder<'a>> {
-    Ok(TasksFolder::open(project.process, &absolute(project, tasks)?, tasks)?)
+    let path = match in_main_checkout(project, tasks) {
+        Some(path) => path,
+        None => absolute(project, tasks)?,
+    };
+    Ok(TasksFolder::open(project.process, &path, tasks)?)
+}
+
+/// The folder of the only execution that is not finished, or else of the only one.
+fn only_execution(project: &Project) -> anyhow::Result<PathBuf> {
+    let cwd = project.root()?;
+    let root = refs::main_checkout(&cwd).unwrap_or(cwd);
+    let known = locate::known_executions(project.process, &root);
+    let folder = |known: &Known| PathBuf::from(&known.tasks_path);
+    let open: Vec<PathBuf> =
+        known.iter().map(folder).filter(|tasks| unfinished(tasks).is_some()).collect();
+    let all: Vec<PathBuf> = known.iter().map(folder).collect();
+    match (open.as_slice(), all.as_slice()) {
+        ([only], _) | ([], [only]) => Ok(only.clone()),
+        (_, []) => bail!("this project has no execution; TASKS_PATH names the folder of one"),
+        (_, all) => {
+            let names = all.iter().map(|tasks| tasks.display().to_string()).collect::<Vec<_>>();
+            bail!("this project has several executions; TASKS_PATH names one: {}", names.join(", "))
+        }
+    }
+}
+
+/// A relative path in a task's worktree means what it means in the checkout that this belongs to,
+/// if there is an execution.
+fn in_main_checkout(project: &Project, tasks: &Path) -> Option<PathBuf> {
+    let cwd = project.process.cwd().filter(|_| project.named.is_none() && tasks.is_relative())?;
+    let (_, path) = locate::original_of(project.process, &cwd.join(tasks))?;
+    path.join(FILE).is_file().then_some(path)
 }
 
 /// From the working directory, or from `-C DIR`.

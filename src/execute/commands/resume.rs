@@ -4,14 +4,14 @@ use serde_json::json;
 
 use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
-use crate::execute::commands::{Target, corrections_json, corrections_text, next, registry};
+use crate::execute::commands::{OnlyTarget, corrections_json, corrections_text, next, registry};
 use crate::execute::document::{Execution, TaskStatus};
 use crate::execute::{Correction, TasksFolder, resume};
 
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    pub target: Target,
+    pub target: OnlyTarget,
     /// Only print the plan
     #[arg(long)]
     dry_run: bool,

@@ -9,7 +9,7 @@ use crate::console::project::{Project, print_json};
 use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
-use crate::execute::commands::TaskTarget;
+use crate::execute::commands::{TaskTarget, fail};
 use crate::execute::document::{ClaimedStep, TaskStatus, Verification};
 use crate::execute::plan_files::load_task_file;
 use crate::execute::recover::recover_task;
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Seconds that each command may take
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
+    /// What the next attempt should do, if this one fails
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    feedback: Option<String>,
 }
 
 /// So many are noted of the files that the commands leave.
@@ -55,6 +58,13 @@ pub fn run(
     if let Some(why) = worktree_status::merge_obstacle(&repository, worktree, id, task)? {
         bail!("{id}: {why}; only what is committed on {branch} is merged");
     }
+    let commits = repository.commits_ahead(&base, &tip)?;
+    if commits.is_empty() {
+        bail!(
+            "{id}: nothing is committed on {branch}, so there is nothing to verify; commit the work in {}, the attempt goes on",
+            worktree.display()
+        );
+    }
     let claim = folder.new_claim(ClaimedStep::Verify);
     let mark = verification::process_mark(&claim);
     folder.update(|state| {
@@ -75,14 +85,14 @@ pub fn run(
             bail!("{id}: interrupted; it is as it was before");
         }
     };
-    let commits = repository.commits_ahead(&base, &tip)?;
     let after = worktree_status::inspect(&repository, worktree, id)?;
     let left = after.iter().flat_map(WorktreeStatus::untracked).take(MAX_LEFTOVERS);
     let left = left.cloned().collect();
     let redact = project.redactor()?;
     let output = verification::output_tail(&redact.text(&result.output));
     let failed = result.failure.as_ref().map(|why| redact.text(why));
-    let (empty, seconds) = (commits.is_empty(), result.millis / 1000);
+    let feedback = options.feedback.as_ref().map(|text| redact.block(text, fail::LONGEST));
+    let seconds = result.millis / 1000;
     folder.update(|state| {
         let now = folder.now();
         let task = state.task_mut(id)?;
@@ -100,7 +110,7 @@ pub fn run(
         match &failed {
             Some(message) => {
                 let details = (!output.is_empty()).then(|| output.clone());
-                let failed = FailedAttempt { message, details, feedback: None, counts: true };
+                let failed = FailedAttempt { message, details, feedback, counts: true };
                 transitions::fail_attempt(state, id, failed, &now)?;
             }
             None => {
@@ -125,9 +135,10 @@ pub fn run(
         let then = match task.status {
             TaskStatus::Abandoned => "it is abandoned, and its layer is stopped".to_owned(),
             _ => format!(
-                "attempt {} of 5 failed; {} begins the next",
+                "attempt {} of 5 failed; {} begins the next, {} says what it should do",
                 task.attempts,
-                folder.command(&format!("start {}", shell_word(id)))
+                folder.command(&format!("start {}", shell_word(id))),
+                folder.command(&format!("fail {} --feedback TEXT", shell_word(id)))
             ),
         };
         let stdout = (!shown && !output.is_empty()).then(|| output.into());
@@ -138,9 +149,6 @@ pub fn run(
         plural(file.run.len(), "command"),
         plural(task.commits.len(), "commit")
     );
-    if empty {
-        text.push_str("\nNothing is committed on its branch: it cannot be merged like that.");
-    }
     for check in &file.check {
         text.push_str(&format!("\nSee to it yourself: {check}"));
     }

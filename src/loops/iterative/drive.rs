@@ -1,6 +1,8 @@
 //! An iterative task. A session that drives one has noted its folder.
 
-use crate::core::event::Event;
+use std::path::Path;
+
+use crate::core::event::{Event, Kind};
 use crate::core::id::TaskSlug;
 use crate::core::time::Time;
 use crate::loops::drive::Turn;
@@ -8,7 +10,10 @@ use crate::loops::governor::Decision;
 use crate::loops::iterative::document::task_documents::{TaskDocuments, TaskProblem};
 use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::folder::newest_tasks;
+use crate::loops::iterative::recover;
 use crate::loops::iterative::rules::IterativeLoop;
+use crate::loops::iterative::rules::signal::{self, Signal, UnitSignal};
+use crate::loops::iterative::seen::Eyes;
 use crate::loops::ownership::resolve;
 use crate::loops::{Loop, LoopKind};
 use crate::session::lineage::parent_session;
@@ -20,6 +25,8 @@ use crate::turn::context::Context;
 
 /// The system's name in the settings.
 const SYSTEM: &str = "iterative";
+/// So much of what the model said at the end of a turn is in the log.
+const TOLD: usize = 300;
 
 /// The task that a session drives, or the open one that concerns it most; of several, the one that
 /// was worked on last.
@@ -33,7 +40,8 @@ fn find_task(event: &Event, state: &State, context: &Context) -> Option<TaskDocu
     }
     let driven = record::own_record(event, state).and_then(|live| live.loop_task.as_deref());
     if let Some(slug) = driven.and_then(TaskSlug::known) {
-        return open_book(&slug, state, context.now);
+        return recover::recreate(&slug, event, state, context)
+            .or_else(|| open_book(&slug, state, context.now));
     }
     let mut found: Vec<(u8, std::cmp::Reverse<String>, TaskSlug)> = Vec::new();
     for slug in list_tasks(state) {
@@ -116,9 +124,25 @@ pub fn owner<'a>(turn: &Turn<'a>) -> Option<Option<&'a str>> {
 }
 
 pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
-    running(turn).map(|documents| {
-        Box::new(IterativeLoop::new(documents.clone(), turn.state)) as Box<dyn Loop>
-    })
+    let mut documents = running(turn)?.clone();
+    if turn.event.kind == Kind::Stop {
+        look(&mut documents, turn);
+    }
+    Some(Box::new(IterativeLoop::new(documents, turn.state)) as Box<dyn Loop>)
+}
+
+/// What is seen of the work at the end of a turn. The whole checkout matters only where a unit is
+/// said to be done.
+fn look(documents: &mut TaskDocuments, turn: &Turn) {
+    let message = turn.event.text("last_assistant_message").unwrap_or_default();
+    let is_done = |said: &UnitSignal| said.signal == Signal::Done;
+    let at_tree = UnitSignal::parse_all(&message).iter().any(is_done);
+    let Context { facts, root, redact, .. } = turn.context;
+    let eyes = Eyes { facts: *facts, root: Path::new(root), redact };
+    let seen = eyes.look(&documents.slug, &documents.state, &documents.log, at_tree);
+    documents.see(seen);
+    let told = redact.line(&signal::without_signals(&message), TOLD);
+    documents.told = Some(told).filter(|told| !told.is_empty());
 }
 
 pub fn lost(plan: &mut Plan, live: &mut Live, turn: &Turn) -> Option<Decision> {

@@ -16,11 +16,11 @@ use crate::store::Store;
 
 pub fn archive(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
-    let commits = at.commits(&slug)?;
+    let seen = at.look(&slug)?;
     put_away(at, &slug, force, |store, task, state| {
         if let Some(mut task) = task {
             let before = Before::new(&task);
-            task.documents.state.add_commits(commits.unwrap_or_default());
+            task.documents.see(seen);
             let mut entry = Entry::of_task("Archived");
             entry.phase = Some("complete".into());
             entry.session = Some(NONE.to_owned());

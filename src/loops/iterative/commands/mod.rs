@@ -2,7 +2,6 @@
 
 pub mod cancel;
 pub mod clear;
-pub mod commits;
 pub mod find;
 pub mod guardrail;
 pub mod new;
@@ -70,14 +69,14 @@ enum What {
     )]
     Signal {
         slug: String,
-        /// T1_DONE, T1_VERIFIED, T1_GAPS, or BLOCKED: why
+        /// T1_DONE, T1_VERIFIED, T1_GAPS, BLOCKED: why, or TASK_VERIFIED after a review of the whole
         signal: String,
     },
     /// Say which phase the task is in
     #[command(after_help = "Example:\n  hookkeeper iterative phase user-auth execute")]
     Phase {
         slug: String,
-        /// discover, plan, execute, verify or deliver
+        /// discover, plan, execute or verify
         name: String,
     },
     /// Do without a unit; units that need it can go on
@@ -152,7 +151,8 @@ enum What {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let command = options.who.command(project);
-    let at = task_command::TaskCommand { command, json: options.json };
+    let at_tree = matches!(options.what, What::Signal { .. });
+    let at = task_command::TaskCommand { command, json: options.json, at_tree };
     match &options.what {
         What::New(new) => new::run(&at, new),
         What::Unit { slug, units } => unit::add(&at, slug, units),

@@ -6,7 +6,6 @@ use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::core::time;
-use crate::git::refs;
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::commands::unit::{self, one_line};
 use crate::loops::iterative::document::brief::{self, Brief};
@@ -85,7 +84,8 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         ..Task::default()
     };
     unit::put(&mut task, &new.unit, &redact)?;
-    let base = refs::read(&at.root()?).commit;
+    let seen = at.look_at(&slug, &task, &Log::default())?;
+    let base = seen.head.clone();
     at.command.project.change(|store, around| {
         let folder = format!(".claude/iterative/{slug}");
         ensure!(!store.has_task(&slug)?, "{folder} is there already; choose another name");
@@ -101,6 +101,7 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         text(Part::Guardrails, &format!("{}{lessons}", guardrails::HEAD));
         text(Part::Progress, progress::HEAD);
         let mut documents = TaskDocuments::with(slug.clone(), task, Log::default(), None, now);
+        documents.seen = seen;
         rule(documents.record(created(&documents.state, at.command.session.as_deref(), base)))?;
         rule(go_on(&mut documents))?;
         store.commit(&plan.changes, around)?;

@@ -18,7 +18,7 @@ use crate::store::Store;
 
 pub fn rebuild(at: &TaskCommand, slug: &str, new_log: bool) -> anyhow::Result<Outcome> {
     let slug = at.slug(Some(slug))?;
-    let commits = at.commits(&slug)?;
+    let seen = at.look(&slug)?;
     at.command.project.change(|store, state| {
         let read = state.read::<Task>(&slug);
         let old = read.value;
@@ -47,7 +47,7 @@ pub fn rebuild(at: &TaskCommand, slug: &str, new_log: bool) -> anyhow::Result<Ou
             commits: known.map(|old| old.commits.clone()).unwrap_or_default(),
             ..Task::default()
         };
-        collected.add_commits(commits.unwrap_or_default());
+        collected.add_commits(seen.commits.clone());
         let sources = Sources {
             slug: slug.as_str(),
             brief,
@@ -70,6 +70,7 @@ pub fn rebuild(at: &TaskCommand, slug: &str, new_log: bool) -> anyhow::Result<Ou
         // What was put aside is not there any more.
         let around = &State::new(store);
         let mut documents = TaskDocuments::with(slug.clone(), made, log, plan, at.command.now);
+        documents.see(seen);
         rule(documents.record(rebuilt(&found)))?;
         let mut said = format!("Task {slug}: state.json was made anew.\n");
         said.extend(found.iter().map(|found| format!("- {found}\n")));

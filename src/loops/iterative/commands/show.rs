@@ -18,6 +18,7 @@ use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{Task, TaskText, Unit};
 use crate::loops::iterative::drive::try_open_book;
 use crate::loops::iterative::folder::TASKS;
+use crate::loops::iterative::recover;
 use crate::loops::iterative::rules::prompt;
 use crate::state::Frozen;
 
@@ -56,6 +57,10 @@ pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
     };
     if !broken.is_empty() {
         out.push_str(&format!("Without a state that can be read: {}\n", broken.join(", ")));
+    }
+    if let Some(view) = at.command.project.view()? {
+        let lost = recover::without_state(&view.state());
+        out.extend(lost.iter().map(|slug| format!("{}.\n", recover::hint(slug))));
     }
     if !archived.is_empty() {
         out.push_str(&format!(

@@ -8,8 +8,9 @@ use crate::core::text::clip;
 use crate::loops::Loop as _;
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::document::progress::Entry;
-use crate::loops::iterative::document::{PHASES, Part};
+use crate::loops::iterative::document::{DELIVER, PHASES, Part, VERIFY};
 use crate::loops::iterative::rules::advance::{self, go_on};
+use crate::loops::iterative::rules::review;
 use crate::loops::iterative::rules::signal::UnitSignal;
 
 const MOST: u64 = 1000;
@@ -69,6 +70,11 @@ pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcom
     };
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
+        if review::is_on(&task.documents) {
+            rule(review::take(&mut task.documents, &[said]))?;
+            task.signals = at.command.session.is_some();
+            return Ok(task.reason().to_string());
+        }
         if task.documents.state.phase != "execute" {
             bail!("the task {slug} is in its phase {}; signals count in execute", task.documents.state.phase);
         }
@@ -99,6 +105,13 @@ pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome
                     bail!("the task {slug} has no units; `hookkeeper iterative unit {word} '{first}: title | criteria'` adds one");
                 }
             }
+            VERIFY if !task.documents.state.all_closed() => bail!(
+                "the task {slug} has open units; it is reviewed when all of them are done or skipped"
+            ),
+            DELIVER => bail!(
+                "a task is delivered when its review has passed: `hookkeeper iterative signal {word} {}_VERIFIED`",
+                review::WHOLE
+            ),
             _ => {}
         }
         let mut entry = Entry::of_task("Phase");

@@ -7,25 +7,28 @@ use crate::console::project::print_json;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::loops::commands::{Before, LoopCommand};
-use crate::loops::iterative::commands::commits;
 use crate::loops::iterative::document::progress::Log;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::drive::try_open_book;
 use crate::loops::iterative::rules::IterativeLoop;
+use crate::loops::iterative::seen::{Eyes, Seen};
 use crate::state::{Document, State};
 use crate::store::Store;
+use crate::turn::world::World;
 
 pub struct TaskCommand<'a> {
     pub command: LoopCommand<'a>,
     /// The answer is one JSON object.
     pub json: bool,
+    /// Whether what the whole checkout holds decides something.
+    pub at_tree: bool,
 }
 
 impl TaskCommand<'_> {
-    /// What git says that was committed for a task, before the lock is taken.
-    pub fn commits(&self, slug: &TaskSlug) -> anyhow::Result<Option<Vec<String>>> {
-        let Some(view) = self.command.project.view()? else { return Ok(None) };
+    /// What is seen of a task's work, before the lock is taken.
+    pub fn look(&self, slug: &TaskSlug) -> anyhow::Result<Seen> {
+        let Some(view) = self.command.project.view()? else { return Ok(Seen::default()) };
         let state = view.state();
         let text = |part| {
             let text = state.get_by::<TaskText>(&(slug.clone(), part));
@@ -38,8 +41,14 @@ impl TaskCommand<'_> {
                 .unwrap_or_default(),
         };
         let log = Log::parse(text(Part::Progress)).unwrap_or_default();
-        let redact = self.command.project.redactor()?;
-        Ok(commits::collect_commits(&self.root()?, &task, &log, &redact))
+        self.look_at(slug, &task, &log)
+    }
+
+    pub fn look_at(&self, slug: &TaskSlug, task: &Task, log: &Log) -> anyhow::Result<Seen> {
+        let (root, redact) = (self.root()?, self.command.project.redactor()?);
+        let facts = World::new(self.command.project.process, &root);
+        let eyes = Eyes { facts: &facts, root: &root, redact: &redact };
+        Ok(eyes.look(slug, task, log, self.at_tree))
     }
 
     /// Changes a task under the lock, and what its session knows of it.
@@ -59,13 +68,13 @@ impl TaskCommand<'_> {
         work: impl FnOnce(&mut IterativeLoop, &Store, &State) -> anyhow::Result<String>,
         otherwise: impl FnOnce(&Store, Error) -> anyhow::Result<String>,
     ) -> anyhow::Result<Outcome> {
-        let commits = self.commits(slug)?;
+        let seen = self.look(slug)?;
         self.command.project.change(|store, state| {
             let mut documents = match self.open(state, slug) {
                 Ok(documents) => documents,
                 Err(why) => return self.answer(otherwise(store, why)?, slug, None),
             };
-            documents.state.add_commits(commits.unwrap_or_default());
+            documents.see(seen);
             let mut task = IterativeLoop::new(documents.clone(), state);
             let before = Before::new(&task);
             let mut said = match work(&mut task, store, state) {

@@ -11,7 +11,7 @@ use crate::loops::iterative::document::needs::{in_order, wrong};
 use crate::loops::iterative::document::progress::Entry;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::unit::{ID_RULE, is_id};
-use crate::loops::iterative::document::{Part, Task, TaskText, Unit, context};
+use crate::loops::iterative::document::{Part, Task, TaskText, Unit, VERIFY, context};
 use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::iterative::rules::advance::go_on;
 use crate::state::State;
@@ -37,6 +37,8 @@ pub fn add(at: &TaskCommand, slug: &str, units: &[String]) -> anyhow::Result<Out
         let mut entry = Entry::of_task("Units");
         entry.did =
             Some(format!("Added {}.", added.into_iter().rev().collect::<Vec<_>>().join(", ")));
+        // What the review of the whole missed is worked on at once.
+        entry.phase = (documents.state.phase == VERIFY).then(|| "execute".into());
         rule(documents.record(entry))?;
         rule(go_on(documents))?;
         let count = documents.state.units().iter().count();

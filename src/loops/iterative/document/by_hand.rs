@@ -1,4 +1,5 @@
-//! A log that was kept without us: its signals tell how far the work has come.
+//! A log that was kept without us: its signals tell how far the work has come, and the plan which
+//! units its keeper has closed.
 
 use crate::loops::iterative::document::Task;
 use crate::loops::iterative::document::lifecycle::Status;
@@ -6,7 +7,8 @@ use crate::loops::iterative::document::progress::{Entry, Log};
 use crate::loops::iterative::document::rebuild::untouched;
 use crate::loops::iterative::document::unit::spoken_reason;
 
-pub fn by_signals(task: &Task, log: &Log) -> Task {
+/// `ticked`: the units that the plan has ticked off.
+pub fn by_signals(task: &Task, log: &Log, ticked: &[String]) -> Task {
     let mut state = untouched(task);
     state.phase = if state.units().is_empty() { "discover" } else { "execute" }.into();
     for entry in &log.entries {
@@ -39,9 +41,25 @@ pub fn by_signals(task: &Task, log: &Log) -> Task {
             _ => {}
         }
     }
+    close_ticked(&mut state, log, ticked);
     only_one_at_work(&mut state);
     state.settle();
     state
+}
+
+/// A unit that was said to be done, and that the plan has ticked off, is done: whoever kept both had
+/// their own way to be sure of it. One of the two alone says nothing.
+fn close_ticked(state: &mut Task, log: &Log, ticked: &[String]) {
+    for id in ticked {
+        let own = log.entries.iter().rev().filter(|entry| entry.subject == *id);
+        let at = own.filter_map(Entry::time).next().map(str::to_owned);
+        let Some(unit) = state.units_mut().get_mut(id) else { continue };
+        if unit.is(Status::Confirming) || unit.is(Status::Verifying) {
+            unit.status = Status::Done.name().into();
+            unit.verification_passed = Some(true);
+            unit.completed_at = at;
+        }
+    }
 }
 
 fn blocker(entry: &Entry, word: &str) -> String {

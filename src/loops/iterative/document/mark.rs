@@ -14,7 +14,9 @@ impl Entry {
         moves.iter().any(|field| field.is_some()).then(|| {
             let fields = moves.map(|field| field.as_deref().unwrap_or_default());
             let head = [self.subject.as_str(), &self.what, &self.at];
-            let digest = sha256_hex([&head[..], &fields[..]].concat().join("\n").as_bytes());
+            let output = self.output.as_deref();
+            let all = [&head[..], &fields[..], output.as_slice()].concat();
+            let digest = sha256_hex(all.join("\n").as_bytes());
             format!("{MARK}{} -->\n", digest.get(..12).unwrap_or(&digest))
         })
     }
@@ -26,5 +28,6 @@ impl Entry {
         self.session = None;
         self.verdict = None;
         self.state = None;
+        self.output = None;
     }
 }

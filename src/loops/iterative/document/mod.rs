@@ -34,6 +34,10 @@ pub use unit::Unit;
 pub use units::Units;
 
 pub const PHASES: [&str; 6] = ["discover", "plan", "execute", "verify", "deliver", "complete"];
+/// All units are closed, and the whole is reviewed.
+pub const VERIFY: &str = "verify";
+/// The review has passed.
+pub const DELIVER: &str = "deliver";
 pub const DEVELOPMENT: &str = "development";
 pub const KNOWLEDGE: &str = "knowledge";
 pub const MAX_ITERATIONS: u64 = 5;

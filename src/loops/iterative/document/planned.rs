@@ -49,6 +49,20 @@ pub fn parse(text: &str) -> Units {
     units
 }
 
+/// The units that are ticked off.
+pub fn ticked(text: &str) -> Vec<String> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            section = heading.trim();
+        } else if matches!(section, "Tasks" | "Phases") && !line.starts_with("- [ ]") {
+            found.extend(item(line).map(|(id, _)| id.to_owned()));
+        }
+    }
+    found
+}
+
 /// `- [x] **T1**: title`: the unit, and what follows it.
 pub fn item(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("- [")?;

@@ -3,6 +3,7 @@
 
 use crate::core::text::clip;
 use crate::core::time;
+use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::mark::MARK;
 pub use crate::loops::iterative::document::step::Step;
 
@@ -23,6 +24,8 @@ pub struct Entry {
     pub blockers: Option<String>,
     pub signal: Option<String>,
     pub commit: Option<String>,
+    /// What the output was like when the unit began.
+    pub output: Option<String>,
     pub step: Option<Step>,
     pub phase: Option<String>,
     /// The session that drives the task; `none` if nobody does.
@@ -34,6 +37,10 @@ pub struct Entry {
 }
 
 pub const NONE: &str = "none";
+/// What an entry about the review of the whole is called.
+pub const REVIEW: &str = "Review";
+/// Where nobody has said what is left.
+pub const NOT_SAID: &str = "Not said; see its criteria.";
 
 impl Entry {
     pub fn of_unit(unit: &str, iteration: u64) -> Self {
@@ -52,8 +59,10 @@ impl Entry {
 
     /// As it will be read again: one line each, and nothing that is empty.
     pub fn tidy(&mut self) {
-        let Self { did, remaining, blockers, signal, commit, phase, session, verdict, .. } = self;
-        for field in [did, remaining, blockers, signal, commit, phase, session, verdict] {
+        let Self {
+            did, remaining, blockers, signal, commit, output, phase, session, verdict, ..
+        } = self;
+        for field in [did, remaining, blockers, signal, commit, output, phase, session, verdict] {
             *field = field.take().map(|text| clip(&text, LONGEST)).filter(|text| !text.is_empty());
         }
     }
@@ -68,6 +77,7 @@ impl Entry {
             ("Blockers", &self.blockers),
             ("Signal", &self.signal),
             ("Commit", &self.commit),
+            ("Output", &self.output),
             ("Status", &step),
             ("Phase", &self.phase),
             ("Session", &self.session),
@@ -107,6 +117,7 @@ impl Entry {
                 "Blockers" => entry.blockers = Some(value),
                 "Signal" => entry.signal = Some(value),
                 "Commit" => entry.commit = Some(value),
+                "Output" => entry.output = Some(value),
                 "Status" => entry.step = Step::parse(&value),
                 "Phase" => entry.phase = Some(value),
                 "Session" => entry.session = Some(value),
@@ -129,10 +140,12 @@ impl Entry {
     /// What is left to do, if it says so.
     pub fn open_work(&self) -> Option<&str> {
         let said = self.remaining.as_deref()?.trim().trim_end_matches('.');
-        (!said.is_empty() && !said.eq_ignore_ascii_case(NONE)).then_some(said)
+        let is_open = !said.is_empty() && !said.eq_ignore_ascii_case(NONE);
+        (is_open && said != NOT_SAID.trim_end_matches('.')).then_some(said)
     }
 }
 
+pub const STARTED: &str = "Started.";
 pub const CREATED: &str = "Created";
 
 /// `**Key:** value`, where the value may go on in the lines below.
@@ -203,10 +216,43 @@ impl Log {
         created.commit.as_deref()
     }
 
+    /// The last commit that an entry names.
+    pub fn last_commit(&self) -> Option<&str> {
+        let named = self.entries.iter().rev().filter_map(|entry| entry.commit.as_deref());
+        named.into_iter().find(|commit| !commit.eq_ignore_ascii_case(NONE))
+    }
+
+    /// What the output of a unit was like when it began.
+    pub fn output_before(&self, unit: &str) -> Option<&String> {
+        let own = self.entries.iter().filter(|entry| entry.subject == unit);
+        own.filter_map(|entry| entry.output.as_ref()).next()
+    }
+
+    /// The turns of the review that is going on.
+    pub fn reviews(&self) -> Vec<&Entry> {
+        let phases = self.entries.iter().rev().filter(|entry| entry.phase.is_some());
+        let mut turns: Vec<&Entry> = phases.take_while(|entry| entry.what == REVIEW).collect();
+        turns.reverse();
+        turns
+    }
+
+    /// What was tried in a unit, one after the other.
+    pub fn attempts(&self, unit: &str) -> Vec<String> {
+        let own = self.entries.iter().filter(|entry| entry.subject == unit);
+        let tried = own.filter_map(|entry| Some((entry.iteration()?, entry.did.as_deref()?)));
+        let tried = tried.filter(|(_, did)| *did != STARTED);
+        tried.map(|(n, did)| format!("{n}: {}", clip(did, 160))).collect()
+    }
+
     /// What the newest entry about a unit leaves open.
     pub fn remaining(&self, unit: &str) -> Option<&str> {
+        // Who says that a unit is done claims that nothing is left; what was noted before may still be.
+        let is_claim = |entry: &&Entry| {
+            let to = entry.step.as_ref().map(|step| step.to);
+            matches!(to, Some(Status::Confirming | Status::Verifying))
+        };
         let own = self.entries.iter().rev().filter(|entry| entry.subject == unit);
-        let mut said = own.filter(|entry| entry.remaining.is_some());
+        let mut said = own.filter(|entry| entry.remaining.is_some() && !is_claim(entry));
         said.next()?.open_work()
     }
 }

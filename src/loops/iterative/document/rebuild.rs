@@ -57,7 +57,7 @@ pub fn rebuild(sources: &Sources) -> Result<Task, String> {
     Ok(if sources.log.is_anchored() {
         fold(&task, sources.log)
     } else {
-        by_signals(&task, sources.log)
+        by_signals(&task, sources.log, &planned::ticked(sources.plan.unwrap_or_default()))
     })
 }
 

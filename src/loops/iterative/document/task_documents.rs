@@ -12,9 +12,10 @@ use crate::core::time::{self, Time};
 use crate::loops::iterative::document::differences::differences;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::needs::{circle, in_order};
-use crate::loops::iterative::document::progress::{Entry, Log, TASK};
+use crate::loops::iterative::document::progress::{Entry, Log, NOT_SAID, TASK};
 use crate::loops::iterative::document::rebuild::{allowed, apply, fold};
 use crate::loops::iterative::document::{Part, Task, TaskText, plan, planned};
+use crate::loops::iterative::seen::Seen;
 use crate::state::plan::Plan;
 use crate::state::{Document, State};
 
@@ -29,6 +30,10 @@ pub struct TaskDocuments {
     /// What has to be added to the log.
     new: Vec<Entry>,
     before: Task,
+    /// What is seen of the work outside of the documents.
+    pub seen: Seen,
+    /// What the model said at the end of its turn, for the entry that is made of it.
+    pub told: Option<String>,
     /// When this is.
     pub now: Time,
 }
@@ -102,6 +107,8 @@ impl TaskDocuments {
             plan,
             conflicts: Vec::new(),
             new: Vec::new(),
+            seen: Seen::default(),
+            told: None,
             now,
         }
     }
@@ -148,7 +155,49 @@ impl TaskDocuments {
         !self.conflicts.is_empty()
     }
 
+    /// Takes in what was seen of the work.
+    pub fn see(&mut self, mut seen: Seen) {
+        self.state.add_commits(std::mem::take(&mut seen.commits));
+        self.seen = seen;
+    }
+
+    /// What every entry about a unit says: what was done, what remains, what is in the way, what
+    /// was committed since the last one.
+    fn fill_in(&mut self, entry: &mut Entry) {
+        if let (Some(told), Some(_)) = (&self.told, &entry.step) {
+            let did = entry.did.take().unwrap_or_default();
+            entry.did = Some(format!("{did} {told}"));
+            self.told = None;
+        }
+        let tried = self.log.attempts(&entry.subject);
+        if let (Some(did), false) = (&entry.did, tried.is_empty())
+            && entry.step.as_ref().is_some_and(|step| step.to == Status::Timeout)
+        {
+            entry.did = Some(format!("{did} Attempted: {}", tried.join("; ")));
+        }
+        let is = |word: &str| entry.signal == Some(format!("{}_{word}", entry.subject));
+        if entry.remaining.is_none() {
+            let left = match entry.step.as_ref().map(|step| step.to) {
+                Some(Status::Confirming | Status::Verifying | Status::Done) if !is("GAPS") => {
+                    "None"
+                }
+                _ => self.log.remaining(&entry.subject).unwrap_or(NOT_SAID),
+            };
+            entry.remaining = Some(left.to_owned());
+        }
+        entry.blockers.get_or_insert_with(|| "None".into());
+        if entry.commit.is_none() {
+            let head = self.seen.head.as_deref().map(|head| head.get(..7).unwrap_or(head));
+            let new = head
+                .filter(|head| self.log.last_commit().is_none_or(|last| !last.starts_with(head)));
+            entry.commit = Some(new.unwrap_or("None").to_owned());
+        }
+    }
+
     fn push(&mut self, mut entry: Entry) {
+        if entry.subject != TASK {
+            self.fill_in(&mut entry);
+        }
         entry.at = time::spell(self.now);
         entry.tidy();
         apply(&mut self.state, &entry);
@@ -165,6 +214,11 @@ impl TaskDocuments {
     /// Whether something is to be added to the log.
     pub fn has_entries(&self) -> bool {
         !self.new.is_empty()
+    }
+
+    /// Whether there was no state that could be used.
+    pub fn is_made_anew(&self) -> bool {
+        self.before == Task::default()
     }
 
     pub fn is_changed(&self) -> bool {

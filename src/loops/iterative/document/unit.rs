@@ -137,6 +137,14 @@ impl Unit {
         if self.is_waiting() { Some(Status::Pending) } else { self.status() }
     }
 
+    /// The files that it has to make. What is no path, but words about it, names none.
+    pub fn output_paths(&self) -> Vec<&str> {
+        let parts = self.output.split(',').map(|part| part.trim().trim_matches('`'));
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let is_path = |part: &&str| !part.contains(char::is_whitespace);
+        if parts.iter().all(is_path) { parts } else { Vec::new() }
+    }
+
     /// Blocks it while units that it needs are open, and frees it when they are not.
     pub fn wait_for_needs(&mut self, closed: &[String]) {
         if !self.is(Status::Pending) && !self.is_waiting() {

@@ -2,13 +2,13 @@
 //! happens by entries in the log, so that the log can tell it again.
 
 use crate::core::gate::shell_word;
-use crate::core::text::{clip, plural};
-use crate::loops::Verdict;
+use crate::core::text::clip;
 use crate::loops::iterative::document::Unit;
 use crate::loops::iterative::document::lifecycle::Status;
-use crate::loops::iterative::document::progress::{Entry, Step};
+use crate::loops::iterative::document::progress::{Entry, STARTED, Step};
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::rules::signal::{Signal, UnitSignal};
+use crate::loops::iterative::rules::{output, review};
 use crate::loops::kind::MOST_ITERATIONS;
 
 /// Verifications that may find gaps before a person has to look.
@@ -36,17 +36,34 @@ pub fn signal(
     let refused = |rule: &str| Err(format!("{text} is refused: {id} is {}; {rule}", unit.status));
     let mut entry = Entry { signal: Some(text.clone()), ..Entry::of_unit(&id, n) };
     let mut did = |words: &str| entry.did = Some(words.to_owned());
+    let output = output::problem(documents, &id);
     let (from, to) = match (is, &said.signal) {
+        (Some(Status::InProgress), Signal::Done) if output.is_some() => {
+            return refused(&output.unwrap_or_default());
+        }
+        (Some(Status::Confirming), Signal::Done) | (Some(Status::Verifying), Signal::Verified)
+            if output.is_some() =>
+        {
+            let problem = output.unwrap_or_default();
+            did(&format!("Not so: {problem}."));
+            entry.remaining = Some(problem);
+            return another(documents, entry, Status::InProgress);
+        }
         (Some(Status::InProgress), Signal::Done) => {
             did("Said to be done.");
             (Status::InProgress, Status::Confirming)
         }
         (Some(Status::Confirming), Signal::Done) if changed => {
-            did("Files were changed since it was said to be done.");
+            did("Files were changed or committed since it was said to be done.");
             return another(documents, entry, Status::InProgress);
         }
         (Some(Status::Confirming), Signal::Done) => {
-            did("Said to be done again, and nothing was changed in between.");
+            match &documents.seen.trouble {
+                None => did("Said to be done again, and nothing was changed in between."),
+                Some(why) => did(&format!(
+                    "Said to be done again. No tool changed a file in between; what commands changed was not seen: {why}."
+                )),
+            }
             (Status::Confirming, Status::Verifying)
         }
         (Some(Status::Verifying), Signal::Verified) => {
@@ -120,7 +137,7 @@ fn at_work(documents: &TaskDocuments) -> Option<(String, Status)> {
     Some((id.to_owned(), documents.state.unit(id)?.status()?))
 }
 
-/// Starts the next unit if none is at work, and ends the task when all are closed.
+/// Starts the next unit if none is at work, and the review of the whole when all are closed.
 pub fn go_on(documents: &mut TaskDocuments) -> Result<(), String> {
     if documents.state.phase != "execute"
         || !documents.state.is_open()
@@ -135,23 +152,7 @@ pub fn go_on(documents: &mut TaskDocuments) -> Result<(), String> {
             return Ok(());
         }
     }
-    if documents.state.all_closed() {
-        let mut entry = Entry::of_task("Ended");
-        entry.phase = Some("deliver".into());
-        entry.verdict = Some(format!("{}: {}", Verdict::Complete.name(), all_done(documents)));
-        return documents.record(entry);
-    }
-    Ok(())
-}
-
-fn all_done(documents: &TaskDocuments) -> String {
-    let (done, all) = documents.state.done();
-    let units = plural(all, "unit");
-    match all - done {
-        0 if all == 1 => "its unit is done".into(),
-        0 => format!("all {units} are done"),
-        skipped => format!("{done} of {units} done, {skipped} skipped"),
-    }
+    if documents.state.all_closed() { review::begin(documents) } else { Ok(()) }
 }
 
 fn start(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
@@ -166,7 +167,8 @@ fn start(documents: &mut TaskDocuments, id: &str) -> Result<(), String> {
     }
     let n = used + 1;
     let mut entry = Entry::of_unit(id, n);
-    entry.did = Some(if used == 0 { "Started." } else { "Taken up again." }.into());
+    entry.did = Some(if used == 0 { STARTED } else { "Taken up again." }.into());
+    entry.output = output::at_start(documents, id);
     entry.step = Some(Step::new(Status::Pending, Status::InProgress, Some(n)));
     documents.record(entry)
 }

@@ -2,17 +2,19 @@
 //! next one comes whose needs are done.
 
 pub mod advance;
+pub mod output;
 pub mod prompt;
+pub mod review;
 pub mod signal;
 
 use crate::core::gate::Words;
 use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::governor::Stop;
-use crate::loops::iterative::document::PHASES;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, NONE, Step};
 use crate::loops::iterative::document::task_documents::TaskDocuments;
+use crate::loops::iterative::document::{DELIVER, PHASES, VERIFY};
 use crate::loops::{Ending, Loop, LoopKind, Say, Verdict};
 use crate::session::live::Live;
 use crate::state::State;
@@ -39,7 +41,10 @@ impl IterativeLoop {
         let driver =
             driver.filter(|live| live.loop_task.as_deref() == Some(documents.slug.as_str()));
         Self {
-            changed: driver.is_some_and(|live| live.loop_edits > 0),
+            changed: driver.is_some_and(|live| {
+                let (before, now) = (&live.loop_tree, &documents.seen.tree);
+                live.loop_edits > 0 || (before.is_some() && now.is_some() && before != now)
+            }),
             signalled: driver.is_some_and(|live| live.loop_signalled),
             signals: false,
             is_bound: driver.is_some(),
@@ -56,7 +61,10 @@ impl IterativeLoop {
     fn rests(&self) -> Option<String> {
         let state = &self.documents.state;
         match state.phase.as_str() {
-            "discover" | "plan" | "verify" | "deliver" => {
+            VERIFY if review::is_on(&self.documents) => {
+                review::waits(&self.documents).then(|| "the task waits for a person".into())
+            }
+            "discover" | "plan" | VERIFY | DELIVER => {
                 Some(format!("the task is in its phase {}", state.phase))
             }
             "execute" => {
@@ -159,6 +167,7 @@ impl Loop for IterativeLoop {
         live.loop_signalled |= self.signals;
         if self.documents.begins_to_confirm() {
             live.loop_edits = 0;
+            live.loop_tree.clone_from(&self.documents.seen.tree);
         }
     }
 
@@ -208,6 +217,10 @@ impl IterativeLoop {
     /// One transition at most. What was said and does not count comes back.
     fn step(&mut self, stop: &Stop) -> Result<Option<String>, String> {
         let mut note = None;
+        if review::is_on(&self.documents) && !self.signalled {
+            let said = UnitSignal::parse_all(stop.message);
+            return Ok(review::take(&mut self.documents, &said).err());
+        }
         if self.documents.state.current().is_some() && !self.signalled {
             let said = of_the_unit(&self.documents, UnitSignal::parse_all(stop.message));
             let taken = said.map(|said| advance::signal(&mut self.documents, &said, self.changed));
@@ -227,7 +240,11 @@ impl IterativeLoop {
             debug_assert_eq!(verdict, Verdict::Complete.name());
             return Say::End(Verdict::Complete, why);
         }
-        let Some(prompt) = prompt::of_unit(&self.documents) else {
+        let prompt = match review::is_on(&self.documents) {
+            true => prompt::of_review(&self.documents),
+            false => prompt::of_unit(&self.documents),
+        };
+        let Some(prompt) = prompt else {
             return Say::Wait(prompt::question(&self.documents));
         };
         let mut lines: Vec<String> = note.map(|note| format!("{note}.")).into_iter().collect();
@@ -240,6 +257,9 @@ impl IterativeLoop {
     fn conflict(&self) -> Option<String> {
         self.documents.conflicts.first()?;
         let all = clip(&self.documents.conflicts.join("; "), 600);
+        if self.documents.is_made_anew() {
+            return Some(format!("{all}; it was made anew from progress.md."));
+        }
         Some(format!(
             "state.json and progress.md did not agree ({all}); the log holds. States change by signals and \
              commands, not by editing the file."

@@ -4,7 +4,8 @@ use crate::core::gate::{Words, shell_word};
 use crate::core::text::{clip, plural};
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
-use crate::loops::iterative::document::{Part, Unit};
+use crate::loops::iterative::document::{Part, Unit, VERIFY};
+use crate::loops::iterative::rules::review;
 
 const LONGEST: usize = 600;
 const FILES: usize = 12;
@@ -18,6 +19,10 @@ pub fn what_is_next(documents: &TaskDocuments) -> Words {
     }
     match state.phase.as_str() {
         "execute" => match of_unit(documents) {
+            Some(lines) => Words::lines(lines),
+            None => question(documents).trim_start_matches("HookKeeper: ").into(),
+        },
+        VERIFY if review::is_on(documents) => match of_review(documents) {
             Some(lines) => Words::lines(lines),
             None => question(documents).trim_start_matches("HookKeeper: ").into(),
         },
@@ -35,6 +40,30 @@ pub fn what_is_next(documents: &TaskDocuments) -> Words {
         )
         .into(),
     }
+}
+
+/// How the whole task is reviewed, line by line; `None` when a person has to look.
+pub fn of_review(documents: &TaskDocuments) -> Option<Vec<String>> {
+    if review::waits(documents) {
+        return None;
+    }
+    let (word, state) = (documents.slug.word(), &documents.state);
+    let (done, all) = state.done();
+    Some(vec![
+        format!("Task {}: {}", documents.slug, clip(&state.task, 200)),
+        format!(
+            "{done} of {} done. Review the whole now, as somebody would who did not do it: look at the work \
+             itself, run what checks it, and hold it against what {} wants (Done When, Constraints).",
+            plural(all, "unit"),
+            documents.file(Part::Brief),
+        ),
+        format!(
+            "All of it holds: <signal>{}_VERIFIED</signal>. Something is missing: add a unit for it, which then \
+             is next (`hookkeeper iterative unit {word} 'ID: title | criteria | max 5'`). If you cannot go on: \
+             <signal>BLOCKED: why</signal>.",
+            review::WHOLE,
+        ),
+    ])
 }
 
 /// What to do about the unit at work, line by line.
@@ -132,6 +161,20 @@ fn where_it_stands(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {
 pub fn question(documents: &TaskDocuments) -> String {
     let (slug, word) = (&documents.slug, documents.slug.word());
     let mut out = format!("HookKeeper: the task {slug} waits for you.");
+    if review::is_on(documents) {
+        let reviews = documents.log.reviews();
+        let why = reviews.last().and_then(|entry| entry.blockers.clone());
+        let why =
+            why.unwrap_or_else(|| format!("it did not pass in {}", plural(reviews.len(), "turn")));
+        out.push_str(&format!(
+            " The review of the whole has stopped ({}). `hookkeeper iterative phase {word} verify` begins it \
+             again, `hookkeeper iterative signal {word} {}_VERIFIED` takes the task as it is, `hookkeeper \
+             iterative unit {word} 'ID: title | criteria'` adds what is missing.",
+            clip(&why, 200),
+            review::WHOLE,
+        ));
+        return out;
+    }
     for (id, unit) in documents.state.units().iter() {
         let id_word = shell_word(id);
         let why = clip(unit.reason.as_deref().unwrap_or("no reason given"), 200);

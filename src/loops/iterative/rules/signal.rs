@@ -49,6 +49,16 @@ impl UnitSignal {
     }
 }
 
+/// A message without its signals.
+pub fn without_signals(message: &str) -> String {
+    let mut parts = message.split("<signal>");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once("</signal>").map_or(part, |(_, rest)| rest));
+    }
+    out
+}
+
 impl Signal {
     /// As it is spelled for a unit.
     pub fn text(&self, unit: &str) -> String {
