@@ -189,9 +189,74 @@ fn tools_start_the_count_anew_and_the_same_work_thrice_is_a_stall() {
     tool(&scratch);
     let reply = stop(&scratch, true);
     assert!(
-        reply["systemMessage"].as_str().unwrap().contains("stalled: 3 iterations with the same"),
+        reply["systemMessage"]
+            .as_str()
+            .unwrap()
+            .contains("stalled: 3 iterations in a row without a commit"),
         "{reply}"
     );
+}
+
+/// The plainest loop: one failure fewer each time, nothing else.
+#[test]
+fn a_loop_with_one_failure_fewer_each_time_runs_through() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Make the tests pass", "--gate", "test"], b""));
+    for failures in (0..20).rev() {
+        tool(&scratch);
+        let line = format!(
+            "echo 'test result: FAILED. 1 passed; {failures} failed; 0 ignored'; exit {}",
+            i32::from(failures > 0)
+        );
+        scratch.run(&["run-gate", "test", "--", "sh", "-c", &line], b"");
+        assert_eq!(stop(&scratch, true)["decision"], "block", "{failures} failures");
+        assert_eq!(queue(&scratch)["gate_results"]["test"]["issues"], failures);
+    }
+    tool(&scratch);
+    good(scratch.run(&["run-gate", "test", "--", "true"], b""));
+    stop(&scratch, true);
+    let ended = queue(&scratch);
+    assert_eq!((&ended["verdict"], &ended["iteration"]), (&json!("complete"), &json!(21)));
+}
+
+/// A commit, a file that was written, an item: each of them is progress, and none of them is not.
+#[test]
+fn progress_is_what_can_be_seen() {
+    let commit = |scratch: &Scratch, n: u32| {
+        let refs = scratch.root().join(".git/refs/heads");
+        fs::create_dir_all(&refs).unwrap();
+        fs::write(scratch.root().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(refs.join("main"), format!("{}\n", format!("{n:08x}").repeat(5))).unwrap();
+    };
+    let write = |scratch: &Scratch, file: &str| {
+        let path = scratch.root().join(file);
+        let call = json!({"tool_name": "Edit", "tool_use_id": "t", "tool_input": {"file_path": path}, "tool_response": {}});
+        scratch.hook(&event(SESSION, "PostToolUse", call));
+    };
+    type Step<'a> = &'a dyn Fn(&Scratch, u32);
+    let steps: [(&str, bool, Step); 5] = [
+        ("commits", true, &|scratch, n| commit(scratch, n)),
+        ("writes a file", true, &|scratch, _| write(scratch, "src/login.rs")),
+        ("adds an item", true, &|scratch, _| {
+            good(scratch.run(&["queue", "add", "--priority", "S2", "--title", "more"], b""));
+        }),
+        ("writes state", false, &|scratch, _| write(scratch, ".claude/state/loop/work_queue.json")),
+        ("reads", false, &|_, _| {}),
+    ];
+    for (what, is_progress, step) in steps {
+        let scratch = shop();
+        commit(&scratch, 0);
+        good(scratch.run(&["loop", "start", "Go on", "--gate", "test"], b""));
+        for n in 1..=5 {
+            tool(&scratch);
+            step(&scratch, n);
+            let blocked = stop(&scratch, true)["decision"] == "block";
+            assert_eq!(blocked, is_progress || n < 3, "{what}: iteration {n}");
+            if !blocked {
+                break;
+            }
+        }
+    }
 }
 
 #[test]

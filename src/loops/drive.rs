@@ -104,6 +104,7 @@ pub fn adopt(
     if let Some(mut the_loop) = (finder.find)(&turn) {
         the_loop.bind(&live.session_id);
         finder.kind.set_note(live, Some(the_loop.folder()));
+        remember_count(the_loop.as_ref(), live);
         the_loop.put_owner(plan, state);
         plan.adopted = Some(finder.kind.key(the_loop.folder()));
     }
@@ -184,6 +185,11 @@ pub fn at_work(event: &Event, live: &mut Live) {
     if event.agent_id.is_none() {
         live.blocks = 0;
     }
+}
+
+/// A tool call has changed a file. State is no work.
+pub fn at_change(live: &mut Live, file: &str) {
+    live.loop_changed |= !live.loop_iterations.is_empty() && !file.starts_with(".claude/state/");
 }
 
 /// Whether something runs in the background that wakes the session when it ends.
