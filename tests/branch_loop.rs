@@ -62,7 +62,11 @@ fn only_the_promise_completes_it() {
         ),
         "{text}"
     );
-    for message in ["ALL GREEN", "I will say `<promise>ALL GREEN</promise>` later"] {
+    for message in [
+        "ALL GREEN",
+        "I will say `<promise>ALL GREEN</promise>` later",
+        "- <promise>ALL GREEN</promise>",
+    ] {
         let reply = stop(&scratch, SESSION, message);
         assert_eq!(reply["decision"], "block", "{message}");
         let reason = reply["reason"].as_str().unwrap();
@@ -73,7 +77,7 @@ fn only_the_promise_completes_it() {
         );
         tool(&scratch);
     }
-    let reply = stop(&scratch, SESSION, "Done.\n<promise> ALL\nGREEN </promise>");
+    let reply = stop(&scratch, SESSION, "Done.\n<promise> ALL  GREEN </promise>");
     assert_eq!(reply.get("decision"), None);
     assert!(
         reply["systemMessage"]

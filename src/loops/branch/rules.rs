@@ -86,7 +86,7 @@ impl Loop for DrivenBranch {
         let indent = if task.trim_end().contains('\n') { "  " } else { "" };
         lines.extend(task.lines().map(|line| format!("{indent}{line}").trim_end().to_owned()));
         lines.push(format!(
-            "It is complete when a message says <promise>{}</promise> and that is true. State: {}",
+            "It is complete when a message has <promise>{}</promise> alone on a line, and that is true. State: {}",
             self.the_loop.completion_promise,
             BranchState::doc(&self.key).path()
         ));
