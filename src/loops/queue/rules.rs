@@ -8,13 +8,14 @@ use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
 use crate::loops::queue::document::{LoopStateText, Past, Queue};
 use crate::loops::queue::progress::{self, Evidence, STALL};
 use crate::loops::queue::render;
-use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, time_limit};
+use crate::loops::{Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, iteration_limit, time_limit};
 use crate::state::State;
 use crate::state::plan::Plan;
 
 /// Passes in a row that complete a loop.
 const PASSES: u64 = 2;
 const SHOWN: usize = 12;
+const SHOWN_SHORT: usize = 5;
 pub const MAX_ITERATIONS: u64 = 50;
 
 /// The phases and what the status says in them.
@@ -190,7 +191,7 @@ fn end_iteration(queue: &mut Queue, evidence: &Evidence, tools_ran: bool, now: T
     if let Some(why) = time_limit(started, queue.max_minutes, now) {
         return end(queue, Verdict::Capped, why, now);
     }
-    let failing = queue.failing();
+    let (failing, not_run) = (queue.failing(), queue.not_run());
     let passed = queue.passes();
     let iteration = queue.iteration;
     let count = |at: fn(&crate::loops::queue::document::Item) -> Option<u64>| {
@@ -202,6 +203,7 @@ fn end_iteration(queue: &mut Queue, evidence: &Evidence, tools_ran: bool, now: T
         found: count(|item| Some(item.added_iteration)),
         passed,
         failing,
+        not_run,
         ..Past::default()
     };
     queue.history.push(past);
@@ -221,7 +223,9 @@ fn end_iteration(queue: &mut Queue, evidence: &Evidence, tools_ran: bool, now: T
         return end(queue, Verdict::Capped, why, now);
     }
     queue.iteration += 1;
-    Say::Go { reason: reason(queue), title: title(queue) }
+    // By the third time the rest is known.
+    let reason = if queue.iteration >= SHORT_FROM { short_reason(queue) } else { reason(queue) };
+    Say::Go { reason, title: title(queue) }
 }
 
 pub fn end(queue: &mut Queue, verdict: Verdict, why: String, now: Time) -> Say {
@@ -237,20 +241,30 @@ pub fn title(queue: &Queue) -> String {
     format!("loop \"{task}\", iteration {} of {most}", queue.iteration)
 }
 
-/// What the model is told: it may have just lost its context.
-pub fn reason(queue: &Queue) -> Words {
+/// What is left to do, without how.
+fn short_reason(queue: &Queue) -> Words {
+    let mut lines = left(queue, SHOWN_SHORT);
+    lines.push(format!(
+        "{} of {PASSES} passes in a row. `hookkeeper loop status` says more.",
+        queue.consecutive_passes
+    ));
+    Words::lines(lines)
+}
+
+/// Which loop it is, its open items, its gates that have not passed.
+fn left(queue: &Queue, most: usize) -> Vec<String> {
     let mut lines = vec![format!("The {} goes on.", title(queue))];
     let open = queue.open();
     if !open.is_empty() {
         lines.push("Open items, most urgent first:".into());
-        for item in open.iter().take(SHOWN) {
+        for item in open.iter().take(most) {
             let doing = if item.status == "in_progress" { ", in progress" } else { "" };
             let place = in_parentheses(item.file.as_deref(), item.line);
             let (id, priority) = (&item.id, &item.priority);
             lines.push(format!("- {id} {priority}{doing}: {}{place}", clip(&item.title, 160)));
         }
-        if open.len() > SHOWN {
-            lines.push(format!("- and {} more: `hookkeeper queue list`", open.len() - SHOWN));
+        if open.len() > most {
+            lines.push(format!("- and {} more: `hookkeeper queue list`", open.len() - most));
         }
     }
     for name in queue.gate_names() {
@@ -266,6 +280,12 @@ pub fn reason(queue: &Queue) -> Words {
             lines.push(format!("Gate {name}: {}: {}", gate.status, clip(last, 200)));
         }
     }
+    lines
+}
+
+/// What the model is told: it may have just lost its context.
+pub fn reason(queue: &Queue) -> Words {
+    let mut lines = left(queue, SHOWN);
     if queue.gate_names().is_empty() && queue.items.is_empty() {
         lines.push(
             "It has no gate and no item yet, so it cannot be completed: add what has to be done \

@@ -6,7 +6,10 @@ from .compaction import FOR_SUMMARY, KEPT, SUMMARY
 from .reading import (all_heard, check_closed, heard, in_another_terminal, main_thread, only_entry, user_was_told,
                       wait_until)
 
-FEEDBACK = "Stop hook feedback:\n"
+# What the model gets of a stop that goes on: once, and no word of an error.
+FEEDBACK = "<system-reminder>\nStop hook additional context: "
+END = "\n</system-reminder>"
+EXIT = '. To end it: type "stop the loop", or run `hookkeeper loop cancel`'
 SAYS = "Stop says: "
 START = "hookkeeper loop start 'Add login' --gate test"
 PASS = "hookkeeper run-gate test -- true"
@@ -361,7 +364,7 @@ def _feedback(client):
     """The reasons of our blocks, as the model got them: each is the last user message of one request."""
     last = ([m for m in request["messages"] if m["role"] == "user"][-1:] for request in client.requests)
     said = (text_of(message["content"]) for found in last for message in found)
-    return [words.removeprefix(FEEDBACK) for words in said if words.startswith(FEEDBACK)]
+    return [words.removeprefix(FEEDBACK).removesuffix(END) for words in said if words.startswith(FEEDBACK)]
 
 
 def _check_count(check, client, expected):
@@ -375,7 +378,9 @@ def _check_blocks(check, bench, client, count, task="Add login", of=50):
     check.equal("what the model was told to do", [reason.partition("\n")[0] for reason in reasons],
                 [f"The {title} goes on." for title in titles])
     told = [message for message in _told(client) if message.startswith("HookKeeper: loop")]
-    check.equal("what the user was told of blocks", told, [f"HookKeeper: {title}" for title in titles])
+    check.equal("what the user was told of blocks", [message.removesuffix(EXIT) for message in told],
+                [f"HookKeeper: {title}" for title in titles])
+    check.that("the first one says how to end it", told[:1] and told[0].endswith(EXIT), told)
     for title in titles:
         check.contains("what the transcript shows", user_was_told(bench), f"HookKeeper: {title}", times=1)
     blocked = [line["outcome"] for line in bench.books.log()

@@ -82,7 +82,6 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         skip_test_review: options.skip_test_review,
         started_at: now.clone(),
         last_updated: now,
-        session_id: command.session.clone(),
         max_minutes: options.max_minutes,
         ..Autonomous::default()
     };
@@ -94,7 +93,8 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         if open.is_some() {
             store.keep_beside(&Autonomous::doc(&()).below_claude())?;
         }
-        let driven = AutonomousLoop::started(started);
+        let session_id = command.starter(state)?;
+        let driven = AutonomousLoop::started(Autonomous { session_id, ..started });
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
         Ok(command.started(&driven))
     })?;

@@ -151,7 +151,7 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let command = options.who.command(project);
+    let command = options.who.command(project)?;
     let at = task_command::TaskCommand { command, json: options.json };
     match &options.what {
         What::New(new) => new::run(&at, new),

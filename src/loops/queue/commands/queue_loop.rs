@@ -84,7 +84,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let command = options.who.command(project);
+    let command = options.who.command(project)?;
     let load = |_: &_, state: &State| load(project, state);
     let change = |work: &dyn Fn(&mut QueueLoop, &State) -> anyhow::Result<String>| {
         command.change(load, |the_loop, state| {
@@ -108,7 +108,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 let mut queue = known.cloned().unwrap_or_default();
                 queue.gates.clone_from(gate);
                 let evidence = evidence(project)?;
-                let session = command.session.clone();
+                let session = command.starter(state)?;
                 start(&mut queue, &redact.text(task), session, &evidence, command.now);
                 queue.max_iterations = Some(*max_iterations);
                 queue.max_minutes = *max_minutes;
@@ -144,7 +144,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn json_state(queue: &Queue) -> Value {
-    json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing()})
+    json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing(), "not_run": queue.not_run()})
 }
 
 fn status(queue: &Queue) -> Outcome {
