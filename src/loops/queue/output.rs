@@ -103,20 +103,21 @@ impl Sums {
         let percents = || trimmed.split_whitespace().filter_map(percent);
         let found = if trimmed.starts_with("TOTAL") {
             // Three columns of them: regions, functions, lines.
-            percents().nth(2).or_else(|| percents().last())
+            percents().nth(2).or_else(|| percents().next_back())
         } else if trimmed.starts_with("All files") {
             // Statements, branches, functions, lines.
             let mut cells = trimmed.split('|').skip(1);
             cells.nth(3).and_then(|cell| cell.trim().parse().ok())
         } else if trimmed.starts_with("total:") && trimmed.contains("(statements)") {
             self.packages = 1;
-            percents().last()
+            percents().next_back()
         } else if trimmed.contains("coverage: ") && trimmed.contains("% of statements") {
             self.packages += 1;
             percents().next()
-        } else if trimmed.contains("% coverage, ") || trimmed.starts_with("Line Coverage: ") {
-            percents().next()
-        } else if trimmed.starts_with("Lines") && trimmed.contains(" : ") {
+        } else if trimmed.contains("% coverage, ")
+            || trimmed.starts_with("Line Coverage: ")
+            || (trimmed.starts_with("Lines") && trimmed.contains(" : "))
+        {
             percents().next()
         } else {
             None
