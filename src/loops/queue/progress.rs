@@ -63,7 +63,7 @@ fn without_times(line: &str) -> String {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != 'µ');
         let unit = word.trim_start_matches(is_number);
         let is_clock = unit.is_empty() && word.matches(':').count() == 2;
-        if is_clock || (unit.len() < word.len() && is_unit(unit)) {
+        if word.is_empty() || is_clock || (unit.len() < word.len() && is_unit(unit)) {
             continue;
         }
         // `in 3.4 seconds`
