@@ -250,7 +250,10 @@ fn a_person_may_do_all_of_it() {
         let person = acting(&scratch, None);
         refused(&kind.run(&person, &["resume"]), &format!("{} is running", kind.noun));
         refused(&kind.run(&person, &["adopt"]), "several sessions are live; name one");
-        refused(&kind.run(&person, &["adopt", "--session", "x"]), "session x is not live");
+        refused(
+            &kind.run(&person, &["adopt", "--session", "x"]),
+            "there is no session `x` (hookkeeper sessions)",
+        );
         good(kind.run(&person, &["adopt", "--session", OTHER]));
         assert_eq!(kind.field(&scratch, "session_id"), OTHER, "{name}");
         assert!(stop(&scratch, OWNER)["systemMessage"].is_string(), "{name}: the old one hears");

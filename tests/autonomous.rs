@@ -491,7 +491,7 @@ fn a_lost_owner_ends_nothing() {
     refused(&scratch.run(&["loop", "start", "Queue"], b""), "drives the autonomous loop");
     refused(
         &scratch.run(&["autonomous", "adopt", "--session", "nobody"], b""),
-        "session nobody is not live",
+        "there is no session `nobody`",
     );
 }
 

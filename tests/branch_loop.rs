@@ -62,18 +62,26 @@ fn only_the_promise_completes_it() {
         ),
         "{text}"
     );
-    for message in ["ALL GREEN", "I will say `<promise>ALL GREEN</promise>` later"] {
+    for message in [
+        "ALL GREEN",
+        "I will say `<promise>ALL GREEN</promise>` later",
+        "- <promise>ALL GREEN</promise>",
+    ] {
         let reply = stop(&scratch, SESSION, message);
         assert_eq!(reply["decision"], "block", "{message}");
         let reason = reply["reason"].as_str().unwrap();
         assert!(
             reason.contains("Make all tests pass")
-                && reason.contains(".claude/branches/feat-login/state.json"),
+                && reason.contains("<promise>ALL GREEN</promise> alone on a line"),
             "{reason}"
         );
+        let is_first = message == "ALL GREEN";
+        assert_eq!(reason.contains(".claude/branches/feat-login/state.json"), is_first, "{reason}");
+        let told = reply["systemMessage"].as_str().unwrap();
+        assert_eq!(told.contains("`hookkeeper branch loop cancel`"), is_first, "{told}");
         tool(&scratch);
     }
-    let reply = stop(&scratch, SESSION, "Done.\n<promise> ALL\nGREEN </promise>");
+    let reply = stop(&scratch, SESSION, "Done.\n<promise> ALL  GREEN </promise>");
     assert_eq!(reply.get("decision"), None);
     assert!(
         reply["systemMessage"]
@@ -339,6 +347,7 @@ fn a_look_changes_nothing() {
 fn a_branch_keeps_its_folder_when_the_other_one_goes() {
     let mut scratch = shop();
     scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
     let loops =
         |branch: &str| good(scratch.run(&["branch", "loop", "status", "--branch", branch], b""));
     good(scratch.run(&["branch", "loop", "start", "First", "--branch", "feat/a-b"], b""));
@@ -356,6 +365,7 @@ fn a_branch_keeps_its_folder_when_the_other_one_goes() {
 fn a_branch_that_is_called_like_a_folder_with_a_digest_keeps_its_own() {
     let mut scratch = shop();
     scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
     let start = |prompt: &str, branch: &str| {
         good(scratch.run(&["branch", "loop", "start", prompt, "--branch", branch], b""));
     };

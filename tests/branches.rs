@@ -787,7 +787,7 @@ fn the_state_goes_on_from_session_to_session() {
         let heard = start(&scratch, next, "clear");
         assert!(heard.contains("todos: 1 pending"), "{next}: {heard}");
         assert_eq!(state(&scratch, "main")["session"], next);
-        assert_eq!(state(&scratch, "main")["loop"]["session_id"], next);
+        assert_eq!(state(&scratch, "main")["loop"]["session_id"], SESSION, "a person is asked");
     }
 }
 

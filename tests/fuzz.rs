@@ -46,6 +46,7 @@ use hookkeeper::inside::loops::iterative::document::plan;
 use hookkeeper::inside::loops::iterative::document::progress;
 use hookkeeper::inside::loops::iterative::document::task_documents::TaskDocuments;
 use hookkeeper::inside::loops::queue::document::Queue;
+use hookkeeper::inside::loops::queue::progress::Evidence;
 use hookkeeper::inside::loops::queue::render;
 use hookkeeper::inside::loops::queue::rules as queue_loop;
 use hookkeeper::inside::session::live::Live;
@@ -207,10 +208,11 @@ fn documents() {
         if let Ok(metrics) = Metrics::parse(bytes) {
             let _ = (metrics.newest(5), metrics.to_bytes());
         }
-        if let Ok(mut queue) = serde_json::from_slice::<Queue>(bytes) {
+        if let Ok(queue) = serde_json::from_slice::<Queue>(bytes) {
             let _ =
                 (queue_loop::title(&queue), queue_loop::reason(&queue), render::markdown(&queue));
-            queue_loop::end_iteration(&mut queue, true, now);
+            let evidence = Evidence::default();
+            queue_loop::QueueLoop { queue, evidence }.end_iteration(true, now);
         }
         if let Ok(state) = execute::document::parse(bytes) {
             let _ = state.base();

@@ -30,6 +30,7 @@ use hookkeeper::inside::loops::governor::Stop;
 use hookkeeper::inside::loops::governor::decide;
 use hookkeeper::inside::loops::queue::document::Item;
 use hookkeeper::inside::loops::queue::document::Queue;
+use hookkeeper::inside::loops::queue::progress::Evidence;
 use hookkeeper::inside::loops::queue::rules::QueueLoop;
 use hookkeeper::inside::loops::queue::rules::start;
 
@@ -113,19 +114,19 @@ fn a_queue_loop_keeps_the_rules() {
         let mut dice = Dice(seed * 7 + 3);
         let mut queue = Queue::default();
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        start(&mut queue, "task", Some("s".into()), now);
+        start(&mut queue, "task", Some("s".into()), &Evidence::default(), now);
         queue.max_iterations = Some(1 + dice.roll(20));
         queue.max_minutes = (dice.roll(3) == 0).then(|| 1 + dice.roll(200));
         queue.gates = (0..dice.roll(3)).map(|n| format!("gate{n}")).collect();
         let stand = |driven: &QueueLoop| Stand {
-            iteration: driven.0.iteration,
-            most: driven.0.max_iterations.unwrap(),
-            verdict: driven.0.ending.verdict.clone(),
+            iteration: driven.queue.iteration,
+            most: driven.queue.max_iterations.unwrap(),
+            verdict: driven.queue.ending.verdict.clone(),
             waits: false,
         };
-        play(seed, QueueLoop(queue), stand, |driven, dice| {
+        play(seed, QueueLoop { queue, evidence: Evidence::default() }, stand, |driven, dice| {
             // The model works on its items and gates, and sometimes writes nonsense.
-            let queue = &mut driven.0;
+            let queue = &mut driven.queue;
             match dice.roll(6) {
                 0 => {
                     queue.add(Item { priority: "S1".into(), title: "i".into(), ..Item::default() });

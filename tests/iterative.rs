@@ -298,7 +298,8 @@ fn an_interrupted_session_goes_on_where_the_log_ends() {
     );
     scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "clear"})));
     scratch.hook(&event("next", "SessionStart", json!({"source": "clear"})));
-    assert_eq!(state(&scratch)["session_id"], "next");
+    assert_eq!(state(&scratch)["session_id"], SESSION);
+    good(scratch.run(&["iterative", "adopt", "auth", "--session", "next"], b""));
     assert_eq!(stop_of(&scratch, "next", "<signal>T1_DONE</signal>")["decision"], "block");
     assert_eq!(status(&scratch, "T1"), "confirming");
     good(scratch.run(&["iterative", "rebuild", "auth", "--session", "next"], b""));
@@ -671,8 +672,8 @@ fn a_session_drives_one_loop_and_others_are_left_alone() {
 fn nobodys_task_is_adopted_by_the_only_session() {
     let mut scratch = shop();
     scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
     good(scratch.run(&NEW, b""));
-    assert_eq!(stop(&scratch, "on"), Value::Null);
     scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "go"})));
     assert_eq!(stop(&scratch, "on")["decision"], "block");
     assert_eq!(state(&scratch)["session_id"], SESSION);

@@ -75,7 +75,10 @@ fn two_passes_in_a_row_complete_it() {
         "{reason}"
     );
     assert!(reason.chars().count() < 4000);
-    assert_eq!(reply["systemMessage"], "HookKeeper: loop \"Add login\", iteration 2 of 50");
+    assert_eq!(
+        reply["systemMessage"],
+        "HookKeeper: loop \"Add login\", iteration 2 of 50. To end it: type \"stop the loop\", or run `hookkeeper loop cancel`"
+    );
     tool(&scratch);
     good(scratch.run(&["queue", "done", "1"], b""));
     let run = scratch.run(
@@ -189,9 +192,74 @@ fn tools_start_the_count_anew_and_the_same_work_thrice_is_a_stall() {
     tool(&scratch);
     let reply = stop(&scratch, true);
     assert!(
-        reply["systemMessage"].as_str().unwrap().contains("stalled: 3 iterations with the same"),
+        reply["systemMessage"]
+            .as_str()
+            .unwrap()
+            .contains("stalled: 3 iterations in a row without a commit"),
         "{reply}"
     );
+}
+
+/// The plainest loop: one failure fewer each time, nothing else.
+#[test]
+fn a_loop_with_one_failure_fewer_each_time_runs_through() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Make the tests pass", "--gate", "test"], b""));
+    for failures in (0..20).rev() {
+        tool(&scratch);
+        let line = format!(
+            "echo 'test result: FAILED. 1 passed; {failures} failed; 0 ignored'; exit {}",
+            i32::from(failures > 0)
+        );
+        scratch.run(&["run-gate", "test", "--", "sh", "-c", &line], b"");
+        assert_eq!(stop(&scratch, true)["decision"], "block", "{failures} failures");
+        assert_eq!(queue(&scratch)["gate_results"]["test"]["issues"], failures);
+    }
+    tool(&scratch);
+    good(scratch.run(&["run-gate", "test", "--", "true"], b""));
+    stop(&scratch, true);
+    let ended = queue(&scratch);
+    assert_eq!((&ended["verdict"], &ended["iteration"]), (&json!("complete"), &json!(21)));
+}
+
+/// A commit, a file that was written, an item: each of them is progress, and none of them is not.
+#[test]
+fn progress_is_what_can_be_seen() {
+    let commit = |scratch: &Scratch, n: u32| {
+        let refs = scratch.root().join(".git/refs/heads");
+        fs::create_dir_all(&refs).unwrap();
+        fs::write(scratch.root().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(refs.join("main"), format!("{}\n", format!("{n:08x}").repeat(5))).unwrap();
+    };
+    let write = |scratch: &Scratch, file: &str| {
+        let path = scratch.root().join(file);
+        let call = json!({"tool_name": "Edit", "tool_use_id": "t", "tool_input": {"file_path": path}, "tool_response": {}});
+        scratch.hook(&event(SESSION, "PostToolUse", call));
+    };
+    type Step<'a> = &'a dyn Fn(&Scratch, u32);
+    let steps: [(&str, bool, Step); 5] = [
+        ("commits", true, &|scratch, n| commit(scratch, n)),
+        ("writes a file", true, &|scratch, _| write(scratch, "src/login.rs")),
+        ("adds an item", true, &|scratch, _| {
+            good(scratch.run(&["queue", "add", "--priority", "S2", "--title", "more"], b""));
+        }),
+        ("writes state", false, &|scratch, _| write(scratch, ".claude/state/loop/work_queue.json")),
+        ("reads", false, &|_, _| {}),
+    ];
+    for (what, is_progress, step) in steps {
+        let scratch = shop();
+        commit(&scratch, 0);
+        good(scratch.run(&["loop", "start", "Go on", "--gate", "test"], b""));
+        for n in 1..=5 {
+            tool(&scratch);
+            step(&scratch, n);
+            let blocked = stop(&scratch, true)["decision"] == "block";
+            assert_eq!(blocked, is_progress || n < 3, "{what}: iteration {n}");
+            if !blocked {
+                break;
+            }
+        }
+    }
 }
 
 #[test]
@@ -236,26 +304,141 @@ fn other_sessions_are_left_alone() {
 fn a_loop_of_nobody_is_adopted_by_the_only_session() {
     let mut scratch = shop();
     scratch.env.remove("CLAUDE_CODE_SESSION_ID");
-    scratch.hook(&event("other", "SessionStart", json!({"source": "startup"})));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
     let text = good(scratch.run(&["loop", "start", "Anybody"], b""));
     assert!(text.contains("driven by the next session here"), "{text}");
-    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
-    assert_eq!(stop(&scratch, false), Value::Null, "with two, nobody");
-    scratch.hook(&event("other", "SessionEnd", json!({"reason": "other"})));
-    scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
+    let heard =
+        scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"}))).stdout;
+    assert!(heard.contains("additionalContext") && heard.contains("Anybody"), "{heard}");
     assert_eq!(stop(&scratch, false)["decision"], "block");
     assert_eq!(queue(&scratch)["session_id"], SESSION);
 }
 
 #[test]
-fn a_cleared_session_hands_its_loop_on() {
+fn one_started_in_a_terminal_is_bound_to_the_only_session_which_is_told() {
+    let mut scratch = shop();
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    let text = good(scratch.run(&["loop", "start", "Bound"], b""));
+    assert!(text.contains(&format!("driven by session {SESSION}.")), "{text}");
+    assert_eq!(queue(&scratch)["session_id"], SESSION);
+    let hear = || {
+        let prompt = json!({"prompt": "hello"});
+        scratch.hook(&event(SESSION, "UserPromptSubmit", prompt)).stdout
+    };
+    let heard = hear();
+    assert!(heard.contains("started in a terminal") && heard.contains("Bound"), "{heard}");
+    assert_eq!(hear(), "", "once");
+    assert_eq!(stop(&scratch, false)["decision"], "block");
+}
+
+#[test]
+fn with_several_sessions_one_has_to_be_named_and_known() {
+    let mut scratch = shop();
+    scratch.env.remove("CLAUDE_CODE_SESSION_ID");
+    scratch.hook(&event("0f3e9999", "SessionStart", json!({"source": "startup"})));
+    let start = |session: &str| scratch.run(&["loop", "start", "Whose", "--session", session], b"");
+    refused(&scratch.run(&["loop", "start", "Whose"], b""), "several sessions are live; name one");
+    refused(&start("0f3e"), "`0f3e` could be several: 0f3e8a2c");
+    refused(&start("7777"), "there is no session `7777` (hookkeeper sessions)");
+    for args in [
+        ["queue", "done", "1", "--session", "7777"].as_slice(),
+        &["branch", "loop", "status", "--session", "7777"],
+        &["autonomous", "status", "--session", "7777"],
+    ] {
+        refused(&scratch.run(args, b""), "there is no session `7777`");
+    }
+    good(start("0f3e8"));
+    assert_eq!(queue(&scratch)["session_id"], SESSION);
+}
+
+#[test]
+fn after_a_clear_a_person_is_asked() {
     let scratch = shop();
     good(scratch.run(&["loop", "start", "Go on"], b""));
     scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "hello"})));
     scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "clear"})));
-    scratch.hook(&event("next", "SessionStart", json!({"source": "clear"})));
-    assert_eq!(queue(&scratch)["session_id"], "next");
+    let heard = scratch.hook(&event("next", "SessionStart", json!({"source": "clear"}))).stdout;
+    assert!(
+        heard.contains("does not go on until somebody runs `hookkeeper loop adopt`"),
+        "{heard}"
+    );
+    assert_eq!(queue(&scratch)["session_id"], SESSION);
+    let told = stop_with(&scratch, "next", false, json!({}));
+    assert_eq!(told.get("decision"), None, "{told}");
+    let both = format!("{heard}{told}");
+    assert!(both.contains("`hookkeeper loop adopt` goes on with it here"), "{both}");
+    assert_eq!(stop_with(&scratch, "next", false, json!({})), Value::Null, "once");
+    good(scratch.run(&["loop", "adopt", "--session", "next"], b""));
     assert_eq!(stop_with(&scratch, "next", false, json!({}))["decision"], "block");
+}
+
+#[test]
+fn a_prompt_that_asks_to_stop_pauses_it() {
+    let scratch = shop();
+    let say = |prompt: &str| {
+        scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": prompt}))).stdout
+    };
+    good(scratch.run(&["loop", "start", "Endless", "--gate", "test"], b""));
+    let exit =
+        |reply: Value| reply["systemMessage"].to_string().contains("`hookkeeper loop cancel`");
+    assert!(exit(stop(&scratch, false)), "the first block names the way out");
+    assert!(!exit(stop(&scratch, true)), "and the next one does not");
+    say("don't stop the loop before the tests pass");
+    assert!(exit(stop(&scratch, false)), "a person has typed something");
+    assert_eq!(queue(&scratch)["verdict"], Value::Null);
+    let heard = say("Stop the loop, please.");
+    assert_eq!(heard.matches("is paused: the user asked to stop").count(), 2, "{heard}");
+    assert_eq!(stop(&scratch, false), Value::Null);
+    assert_eq!(queue(&scratch)["verdict"], "cancelled");
+    good(scratch.run(&["loop", "resume"], b""));
+    assert_eq!(stop(&scratch, false)["decision"], "block");
+}
+
+/// The version is in the transcript; where it is not known, a block is what all clients understand.
+#[test]
+fn a_client_that_can_go_on_quietly_is_not_blocked() {
+    for (version, is_quiet) in
+        [("2.1.325", true), ("2.1.163", true), ("2.1.162", false), ("x", false)]
+    {
+        let scratch = shop();
+        good(scratch.run(&["loop", "start", "Quiet", "--gate", "test"], b""));
+        let transcript = scratch.root().join("t.jsonl");
+        let line = json!({"type": "assistant", "message": {"content": "\"version\":\"9.9.9\""}, "version": version});
+        fs::write(&transcript, format!("{line}\n{{\"type\":\"summary\"}}\n")).unwrap();
+        let reply = stop_with(&scratch, SESSION, false, json!({"transcript_path": transcript}));
+        let told = &reply["hookSpecificOutput"]["additionalContext"];
+        assert_eq!(reply.get("decision").is_none(), is_quiet, "{version}: {reply}");
+        assert_eq!(told.to_string().contains("Gate test: not run yet."), is_quiet, "{version}");
+        assert_eq!(scratch.doc(&format!("session/live/{SESSION}.json"))["blocks"], 1);
+    }
+}
+
+#[test]
+fn the_help_says_which_loop_is_for_what() {
+    let scratch = Scratch::new();
+    let help = good(scratch.run(&["loop", "--help"], b""));
+    for name in ["loop ", "branch loop ", "autonomous ", "iterative "] {
+        let rows = help.lines().filter(|line| line.starts_with(&format!("  {name}")));
+        assert!(rows.count() >= 1, "{name}: {help}");
+    }
+    assert!(help.contains("Which loop when:"), "{help}");
+    for old in ["--max", "--max-iterations"] {
+        let scratch = shop();
+        good(scratch.run(&["branch", "loop", "start", "x", old, "7"], b""));
+        good(scratch.run(&["branch", "loop", "cancel"], b""));
+        good(scratch.run(&["branch", "loop", "resume", old, "9"], b""));
+        let status = good(scratch.run(&["branch", "loop", "status"], b""));
+        assert!(status.contains("iteration 1 of 9"), "{status}");
+    }
+}
+
+#[test]
+fn from_the_third_iteration_on_the_short_form_is_enough() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Short", "--gate", "test"], b""));
+    let lengths: Vec<usize> =
+        (0..3).map(|n| stop(&scratch, n > 0)["reason"].as_str().unwrap().len()).collect();
+    assert!(lengths[1] * 2 < lengths[0] && lengths[2] == lengths[1], "{lengths:?}");
 }
 
 #[test]
@@ -384,7 +567,7 @@ fn the_page_for_people_has_the_seeds_format() {
             "|------|--------|------------|--------|"
         ]
     );
-    assert_eq!(lines[11], "| Pre-flight | PENDING | - | - |");
+    assert_eq!(lines[11], "| Pre-flight | NOT RUN | - | - |");
     assert!(
         lines[12].starts_with("| Security | WARN | ") && lines[12].ends_with(" | 1 (S2) |"),
         "{}",

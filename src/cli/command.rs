@@ -70,7 +70,7 @@ pub enum Command {
     Backup(backup::Arguments),
     /// Work in iterations until gates pass and no item is open
     #[command(
-        after_help = "Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
+        after_help = "Which loop when:\n  loop         tests, linters or a list of things to do; complete when all of it passed twice in a row\n  branch loop  one prompt and a clear word for its end; complete by that promise, alone on a line\n  autonomous   a feature, from an idea to a release; complete when it is shipped, with a receipt for each phase\n  iterative    a large task that can be split into units; complete when each is done and was confirmed\n\nExamples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
     )]
     Loop(work::queue_loop::Arguments),
     /// Take a feature through its phases, each with a receipt, until it is shipped

@@ -11,9 +11,17 @@ pub const OLDEST: &str = "2.1.139";
 const KNOWS_ARGS: [u64; 3] = [2, 1, 139];
 /// The first one whose Stop says what runs in the background. Before it, loops do not wait for agents.
 const TELLS_BACKGROUND: [u64; 3] = [2, 1, 145];
+/// The first one that goes on after a Stop with what the model is told, without a block.
+const CONTINUES_QUIETLY: [u64; 3] = [2, 1, 163];
 /// The first one that skips an event that it does not know. Those before it throw the whole
 /// settings file away, with its permission rules and everybody's hooks.
 const SKIPS_UNKNOWN_EVENTS: [u64; 3] = [2, 1, 101];
+
+/// Whether a client takes `additionalContext` of a Stop for a reason to go on. A block reaches the
+/// model twice.
+pub fn continues_quietly(version: &str) -> bool {
+    parse(version).is_some_and(|version| version >= CONTINUES_QUIETLY)
+}
 
 #[derive(Default)]
 pub enum ClientVersion {

@@ -19,6 +19,8 @@ pub struct Reply {
     pub message: Option<Words>,
     /// The turn goes on: what the model has to do. Only a Stop can say that.
     pub block: Option<Words>,
+    /// The client goes on by what the model is told: that reaches it once, a block twice.
+    pub is_quiet: bool,
     /// The terminal rings and shows this, if the user wants that.
     ring: Option<String>,
 }
@@ -46,7 +48,11 @@ impl Reply {
             Output::PlainText => self.context.as_deref().map(truncate),
             Output::Json { context, block } => {
                 let mut fields = Map::new();
-                if let Some(reason) = self.block.as_deref().filter(|_| block) {
+                let (block, quiet) = match &self.block {
+                    Some(reason) if block && self.is_quiet => (None, Some(reason)),
+                    reason => (reason.as_ref().filter(|_| block), None),
+                };
+                if let Some(reason) = block.map(|reason| &**reason) {
                     fields.insert("decision".into(), "block".into());
                     fields.insert("reason".into(), truncate(reason).into());
                 }
@@ -56,7 +62,7 @@ impl Reply {
                 if let Some(ring) = &self.ring {
                     fields.insert("terminalSequence".into(), ring.as_str().into());
                 }
-                if let Some(context) = self.context.as_deref().filter(|_| context) {
+                if let Some(context) = self.context.as_ref().filter(|_| context).or(quiet) {
                     let output = json!({"hookEventName": kind.wire(), "additionalContext": truncate(context)});
                     fields.insert("hookSpecificOutput".into(), output);
                 }
@@ -108,7 +114,7 @@ mod tests {
             context: Some("c".into()),
             message: Some("m".into()),
             block: Some("b".into()),
-            ring: None,
+            ..Reply::default()
         };
         for kind in Kind::ALL {
             let printed = reply.render(kind).unwrap_or_default();

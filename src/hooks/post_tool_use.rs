@@ -37,6 +37,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if let Some(file) = modified(event, context) {
         has_copies |= !live.files_modified.contains(&file);
         news.push(format!("modified {file}"));
+        drive::at_change(&mut live, &file);
         crate::loops::iterative::drive::at_change(&mut live, &file);
         live.add_file(file);
     }

@@ -17,6 +17,7 @@ use crate::errors::document::{ESCALATED, Errors, PENDING};
 use crate::execute::registry::Executions;
 use crate::execute::unfinished::Unfinished;
 use crate::hooks::{branch_context, synthesis};
+use crate::loops::LoopKind;
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::drive::Turn;
 use crate::loops::iterative::recover;
@@ -146,8 +147,12 @@ fn after_resume(live: &Live, state: &State, context: &Context) -> Vec<String> {
 }
 
 /// Whose a loop is, if it is not this session's.
-fn whose(owner: Option<&String>, live: &Live) -> String {
+fn whose(owner: Option<&String>, kind: LoopKind, live: &Live, state: &State) -> String {
     match owner {
+        Some(owner) if *owner != live.session_id && !record::is_live(owner, state) => format!(
+            " (of session {owner}, which has ended; it does not go on until somebody runs `{} adopt`)",
+            kind.command()
+        ),
         Some(owner) if *owner != live.session_id => format!(" (driven by session {owner})"),
         _ => String::new(),
     }
@@ -160,7 +165,7 @@ fn queue_items(live: &Live, state: &State) -> Vec<String> {
         let task = queue.task.as_deref().unwrap_or("no task given");
         lines.push(format!(
             "- a loop in .claude/state/loop/work_queue.json{}: {task}, iteration {}, {}",
-            whose(queue.session_id.as_ref(), live),
+            whose(queue.session_id.as_ref(), LoopKind::Queue, live, state),
             queue.iteration,
             queue.status
         ));
@@ -194,20 +199,20 @@ fn execution(execution: &Unfinished) -> String {
 }
 
 fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
-    let Some(state) = state.get::<Autonomous>().filter(|state| state.is_running()) else {
+    let Some(found) = state.get::<Autonomous>().filter(|found| found.is_running()) else {
         return Vec::new();
     };
-    let waits = if state.awaiting_approval { ", waits for a person's approval" } else { "" };
+    let waits = if found.awaiting_approval { ", waits for a person's approval" } else { "" };
     let mut lines = vec![format!(
         "- an autonomous loop in {}{}: {}, phase {}, iteration {} of {}{waits}; `hookkeeper autonomous status` says more",
         Autonomous::doc(&()).path(),
-        whose(state.session_id.as_ref(), live),
-        clip(&state.feature, 300),
-        clip(&state.phase, 40),
-        state.global_iteration,
-        state.max_iterations
+        whose(found.session_id.as_ref(), LoopKind::Autonomous, live, state),
+        clip(&found.feature, 300),
+        clip(&found.phase, 40),
+        found.global_iteration,
+        found.max_iterations
     )];
-    let last = state.checkpoints.last();
+    let last = found.checkpoints.last();
     lines.extend(last.map(|last| {
         format!("  - last checkpoint ({}): {}", clip(&last.phase, 40), clip(&last.summary, 300))
     }));
@@ -228,7 +233,7 @@ fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
         "- a loop of branch {}{elsewhere} in {}{}: iteration {} of {}, complete with <promise>{}</promise>: {}",
         branch.branch,
         BranchState::doc(key).path(),
-        whose(the_loop.session_id.as_ref(), live),
+        whose(the_loop.session_id.as_ref(), LoopKind::Branch, live, turn.state),
         the_loop.iteration,
         the_loop.max_iterations,
         the_loop.completion_promise,

@@ -51,9 +51,13 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
             workflow.phase = Some(IDLE.into());
         }
     }
-    let adopted = drive::adopt(&mut plan, event, &mut live, state, context);
     let turn = drive::Turn { event, state, context };
-    let decided = match is_machine_made {
+    let is_paused = !is_machine_made && drive::at_prompt(&mut plan, &mut live, &turn, prompt);
+    let adopted = match is_paused {
+        true => None,
+        false => drive::adopt(&mut plan, event, &mut live, state, context),
+    };
+    let decided = match is_machine_made || is_paused {
         true => None,
         false => crate::loops::autonomous::drive::decide_by_prompt(
             &mut plan, &live, &turn, prompt, adopted,

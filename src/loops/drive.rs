@@ -3,14 +3,17 @@
 //! One file per kind of loop, with what is different: how such a loop is found, and what is said of
 //! one that is gone. The order in [`FINDERS`] is that in which loops that nobody owns are adopted.
 
-use crate::core::event::Event;
+use std::path::Path;
+
+use crate::client::version;
+use crate::core::event::{Event, Kind};
 use crate::loops::autonomous::drive as autonomous;
 use crate::loops::branch::drive as branch;
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::loops::iterative::drive as iterative;
 use crate::loops::kind::{remember_count, restore_count};
 use crate::loops::queue::drive as queue;
-use crate::loops::{Loop, LoopKind};
+use crate::loops::{Loop, LoopKind, Verdict, leave};
 use crate::session::live::Live;
 use crate::session::record::is_live;
 use crate::state::State;
@@ -52,9 +55,9 @@ const FINDERS: [Finder; 4] = [
 ];
 
 /// A loop that nobody owns is adopted by the only live session if a command started it here, or that
-/// session wrote it; any other needs a person or a command. One whose owner was cleared, or has
-/// ended and was forked, goes on with what follows it. Another session's is never touched, and a
-/// session drives one loop.
+/// session wrote it; any other needs a person or a command. One whose owner has ended and was forked
+/// goes on with what follows it; after a `/clear` a person is asked. Another session's is never
+/// touched, and a session drives one loop.
 ///
 /// Whether the session drives a loop after that.
 pub fn adopt(
@@ -71,11 +74,12 @@ pub fn adopt(
     let turn = Turn { event, state, context };
     let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
     let own = found().find(|(_, owner)| *owner == Some(live.session_id.as_str()));
-    let mut adrift = Vec::new();
+    let (mut adrift, mut left) = (Vec::new(), Vec::new());
     let mut passed_on = || {
         let alone = state.all::<Live>().all(|other| other.session_id == live.session_id);
-        let parent = live.lineage.as_ref().map(|lineage| lineage.parent.as_str());
-        let parent = parent.filter(|parent| !is_live(parent, state));
+        let lineage = live.lineage.as_ref().filter(|lineage| !is_live(&lineage.parent, state));
+        let parent = lineage.map(|lineage| lineage.parent.as_str());
+        let is_cleared = lineage.is_some_and(|lineage| lineage.by == "clear");
         found().find(|(finder, owner)| match owner {
             None => {
                 let folder = (finder.find)(&turn).map(|it| it.folder().to_owned());
@@ -88,9 +92,14 @@ pub fn adopt(
                 }
                 alone && is_ours
             }
+            Some(_) if is_cleared && parent == *owner => {
+                left.push(finder.kind);
+                false
+            }
             Some(_) => parent == *owner,
         })
     };
+    let is_new = own.is_none();
     let driven = own.or_else(&mut passed_on);
     for kind in adrift {
         let text = format!(
@@ -100,10 +109,22 @@ pub fn adopt(
         );
         plan.notices.push((format!("adrift/{}", kind.command()), text));
     }
+    for kind in left {
+        let command = kind.command();
+        let text = format!(
+            "HookKeeper: the session before /clear drove a loop. It does not go on by itself: \
+             `{command} adopt` goes on with it here, `{command} cancel` ends it."
+        );
+        plan.notices.push((format!("cleared/{} {command}", live.session_id), text));
+    }
     let (finder, _) = driven?;
     if let Some(mut the_loop) = (finder.find)(&turn) {
         the_loop.bind(&live.session_id);
         finder.kind.set_note(live, Some(the_loop.folder()));
+        remember_count(the_loop.as_ref(), live);
+        if is_new && event.kind == Kind::UserPromptSubmit {
+            plan.reply.tell_model(the_loop.reason());
+        }
         the_loop.put_owner(plan, state);
         plan.adopted = Some(finder.kind.key(the_loop.folder()));
     }
@@ -144,13 +165,27 @@ pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, c
                 plan.reply.tell_user(&tell);
             }
         }
-        Decision::Block { outcome, reason, tell } => {
+        Decision::Block { outcome, reason, tell, cancel } => {
             live.blocks += 1;
             plan.outcome = outcome;
             plan.reply.block = Some(reason);
-            plan.reply.tell_user(&tell);
+            plan.reply.is_quiet = continues_quietly(event, context);
+            // The first time, and whenever a person has typed something.
+            let exit = match std::mem::replace(&mut live.loop_exit_told, true) {
+                true => String::new(),
+                false => format!(". To end it: type \"stop the loop\", or run `{cancel}`"),
+            };
+            plan.reply.tell_user(format!("{tell}{exit}"));
         }
     }
+}
+
+/// Whether the client goes on with what the model is told by itself. It says its version nowhere but
+/// in its transcript.
+fn continues_quietly(event: &Event, context: &Context) -> bool {
+    let transcript = event.text("transcript_path");
+    let version = transcript.and_then(|path| context.facts.client_version(Path::new(&path)));
+    version.is_some_and(|version| version::continues_quietly(&version))
 }
 
 /// What becomes of a Stop, if the session drives such a loop.
@@ -162,21 +197,67 @@ fn drive(
     stop: &Stop,
 ) -> Option<Decision> {
     finder.kind.note(live)?;
-    let is_own = (finder.owner)(turn) == Some(Some(live.session_id.as_str()));
-    let Some(mut the_loop) = (finder.find)(turn).filter(|_| is_own) else {
+    let Some(mut the_loop) = own_loop(finder, live, turn) else {
         return (finder.lost)(plan, live, turn);
     };
     live.loop_signalled = false;
+    live.loop_untold = false;
     restore_count(the_loop.as_mut(), live);
     let decision = decide(the_loop.as_mut(), stop);
     remember_count(the_loop.as_ref(), live);
     the_loop.remind(live);
-    if !the_loop.is_running() {
-        finder.kind.set_note(live, None);
-        live.loop_verdict.clone_from(&the_loop.ending().verdict);
-    }
+    note_end(the_loop.as_ref(), live);
     the_loop.put(plan, turn.state);
     Some(decision)
+}
+
+/// The loop of this kind that the session drives.
+fn own_loop(finder: &Finder, live: &Live, turn: &Turn) -> Option<Box<dyn Loop>> {
+    finder.kind.note(live)?;
+    let is_own = (finder.owner)(turn) == Some(Some(live.session_id.as_str()));
+    (finder.find)(turn).filter(|_| is_own)
+}
+
+/// The session drives a loop no more that is over.
+fn note_end(the_loop: &dyn Loop, live: &mut Live) {
+    if !the_loop.is_running() {
+        the_loop.kind().set_note(live, None);
+        live.loop_verdict.clone_from(&the_loop.ending().verdict);
+        live.loop_exit_told = false;
+    }
+}
+
+/// What a prompt means to the loop that the session drives: the model hears of one that somebody
+/// else gave it, and a person who plainly asks to stop pauses it. Whether it was paused.
+pub fn at_prompt(plan: &mut Plan, live: &mut Live, turn: &Turn, prompt: &str) -> bool {
+    live.loop_exit_told = false;
+    let asks_to_stop = leave::is_asked(prompt);
+    if !asks_to_stop && !live.loop_untold {
+        return false;
+    }
+    let found = FINDERS.iter().find_map(|finder| own_loop(finder, live, turn));
+    let Some(mut the_loop) = found else { return false };
+    let is_untold = std::mem::take(&mut live.loop_untold);
+    if !asks_to_stop {
+        if is_untold {
+            let words = "HookKeeper: this session drives a loop that was started in a terminal.";
+            plan.reply.tell_model(words);
+            plan.reply.tell_model(the_loop.reason());
+        }
+        return false;
+    }
+    let title = the_loop.title();
+    the_loop.end(Verdict::Cancelled, "the user asked to stop", turn.context.now);
+    the_loop.remind(live);
+    note_end(the_loop.as_ref(), live);
+    the_loop.put(plan, turn.state);
+    let text = format!(
+        "HookKeeper: the {title} is paused: the user asked to stop. To go on: `{}`.",
+        the_loop.command("resume")
+    );
+    plan.reply.tell_user(&text);
+    plan.reply.tell_model(&text);
+    true
 }
 
 /// The model is at work: what was blocked before does not count any more.
@@ -184,6 +265,11 @@ pub fn at_work(event: &Event, live: &mut Live) {
     if event.agent_id.is_none() {
         live.blocks = 0;
     }
+}
+
+/// A tool call has changed a file. State is no work.
+pub fn at_change(live: &mut Live, file: &str) {
+    live.loop_changed |= !live.loop_iterations.is_empty() && !file.starts_with(".claude/state/");
 }
 
 /// Whether something runs in the background that wakes the session when it ends.

@@ -50,6 +50,8 @@ pub enum Decision {
         outcome: String,
         reason: Words,
         tell: String,
+        /// The command that ends it.
+        cancel: String,
     },
 }
 
@@ -80,6 +82,7 @@ pub fn decide(driven: &mut dyn Loop, stop: &Stop) -> Decision {
             outcome: format!("blocked: {title}"),
             reason,
             tell: format!("HookKeeper: {title}"),
+            cancel: driven.command("cancel"),
         },
     }
 }

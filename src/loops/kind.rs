@@ -189,9 +189,11 @@ pub fn restore_count(the_loop: &mut dyn Loop, live: &Live) {
     }
 }
 
-/// A session drives one loop: the counters of earlier ones are of no use.
+/// A session drives one loop: the counters of earlier ones are of no use. What was changed belongs to
+/// the iteration that is over.
 pub fn remember_count(the_loop: &dyn Loop, live: &mut Live) {
     if let Some((key, iteration)) = the_loop.counter() {
+        live.loop_changed &= live.loop_iterations.get(&key) == Some(&iteration);
         live.loop_iterations.retain(|known, _| *known == key);
         live.loop_iterations.insert(key, iteration);
     }

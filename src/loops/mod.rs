@@ -10,6 +10,7 @@ pub mod drive;
 pub mod governor;
 pub mod iterative;
 pub mod kind;
+pub mod leave;
 pub mod ownership;
 pub mod promise;
 pub mod queue;
@@ -29,6 +30,9 @@ pub fn documents(all: &mut Documents) {
     all.add::<iterative::document::Task>();
     all.add::<iterative::document::TaskText>();
 }
+
+/// From this iteration on the model is told what is left, not how the loop works.
+pub const SHORT_FROM: u64 = 3;
 
 /// What a loop wants at a Stop.
 #[derive(Clone, Debug, PartialEq)]

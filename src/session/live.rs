@@ -97,6 +97,15 @@ pub struct Live {
     /// How far its loop has come, by loop: a model may write the loop's file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub loop_iterations: BTreeMap<String, u64>,
+    /// A tool call has changed a file in this iteration of its loop.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub loop_changed: bool,
+    /// The user has read how to end its loop, and has typed nothing since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub loop_exit_told: bool,
+    /// Somebody else gave it its loop, and the model was not told of it yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub loop_untold: bool,
     /// The folder of the branch whose loop it drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_branch: Option<String>,

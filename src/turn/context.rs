@@ -137,6 +137,11 @@ pub trait Facts {
         Vec::new()
     }
 
+    /// The version of the client that wrote a transcript last.
+    fn client_version(&self, _transcript: &Path) -> Option<String> {
+        None
+    }
+
     fn cost(&self, _transcript: &Path) -> Cost {
         Cost::default()
     }

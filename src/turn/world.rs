@@ -133,6 +133,10 @@ impl Facts for World<'_> {
         todos::read(transcript)
     }
 
+    fn client_version(&self, transcript: &Path) -> Option<String> {
+        transcript::client_version(transcript)
+    }
+
     fn cost(&self, transcript: &Path) -> Cost {
         transcript::cost(transcript)
     }

@@ -57,14 +57,14 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let session = options.who.id(project.process);
+    let session = options.who.id(project)?;
     let (named, of) = (options.branch.as_deref(), session.as_deref());
     match &options.what {
         What::Show { json } => show::run(project, named, of, *json),
         What::Plan { json } => show::plan(project, named, *json),
         What::Handoff(handoff) => handoff::run(project, handoff, named, of),
         What::Loop { what, json } => {
-            loop_steps::run(&options.who.command(project), what, named, *json)
+            loop_steps::run(&options.who.command(project)?, what, named, *json)
         }
     }
 }

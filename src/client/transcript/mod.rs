@@ -22,6 +22,8 @@ use calls::{Calls, FILES};
 /// An agent's transcript is read from its end, this far: what takes no longer than a quarter of the
 /// hook itself.
 const AGENT_TAIL: u64 = 512 << 10;
+/// Of the client's version: every message says it.
+const VERSION_TAIL: u64 = 256 << 10;
 /// A prompt that is longer is not read.
 const LONGEST_PROMPT: u64 = 256 << 10;
 /// Tokens are summed over this much of a transcript.
@@ -155,6 +157,22 @@ fn first_prompt(path: &Path) -> Option<String> {
         let blocks = message.objects("content")?;
         blocks.iter().find_map(|block| block.word("text"))
     })
+}
+
+/// The version of the client that wrote the last lines. A line says it behind its message.
+pub fn client_version(path: &Path) -> Option<String> {
+    let file = files::open(path)?;
+    let mut version = None;
+    tail::lines(&file, VERSION_TAIL, |_, line| {
+        if has(line, b"\"version\"") {
+            version = Object::parse(line).ok().and_then(|line| line.word("version"));
+        }
+        match version {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    });
+    version
 }
 
 /// Tokens and dollars of a whole session, as far as its lines say.

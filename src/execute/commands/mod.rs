@@ -127,7 +127,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         Subcommand::Init(init) => init::run(project, &open(&init.target)?, init),
         Subcommand::Next(target) => next::run(&open_only(target)?, target.json),
         Subcommand::Start(task) => {
-            let session = options.who.id(project.process);
+            let session = options.who.id(project)?;
             start::run(&open(&task.target)?, &task.id, session, task.target.json)
         }
         Subcommand::Verify(verify) => {

@@ -7,13 +7,16 @@ use crate::core::text::{clip, clip_block};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
 use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
-use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, promise, time_limit};
+use crate::loops::{
+    Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, iteration_limit, promise, time_limit,
+};
 use crate::state::plan::Plan;
 use crate::state::{Document, State};
 
 pub const MAX_ITERATIONS: u64 = 15;
 pub const PROMISE: &str = "BUILD COMPLETE";
 const LONGEST_PROMPT: usize = 2500;
+const SHORT_PROMPT: usize = 600;
 
 /// The loop of a branch, taken out of the branch's state.
 #[derive(Clone)]
@@ -24,6 +27,30 @@ pub struct DrivenBranch {
     pub key: BranchKey,
     /// The branch that is checked out, if it is another one.
     pub elsewhere: Option<String>,
+}
+
+impl DrivenBranch {
+    /// The task again, and what ends it.
+    fn short_reason(&self) -> Words {
+        let mut lines = vec![format!("The {} goes on. Its task:", self.title())];
+        lines.extend(self.task(SHORT_PROMPT));
+        let promise = &self.the_loop.completion_promise;
+        lines.push(format!("Complete with <promise>{promise}</promise> alone on a line."));
+        lines.extend(self.belongs());
+        Words::lines(lines)
+    }
+
+    /// The prompt may have several lines; none of them may look like one of ours.
+    fn task(&self, longest: usize) -> Vec<String> {
+        let task = clip_block(&self.the_loop.prompt, longest);
+        let indent = if task.trim_end().contains('\n') { "  " } else { "" };
+        task.lines().map(|line| format!("{indent}{line}").trim_end().to_owned()).collect()
+    }
+
+    fn belongs(&self) -> Option<String> {
+        let other = self.elsewhere.as_ref()?;
+        Some(format!("It belongs to branch {}; the checkout is on {other} now.", self.branch))
+    }
 }
 
 impl Loop for DrivenBranch {
@@ -80,22 +107,14 @@ impl Loop for DrivenBranch {
     }
 
     fn reason(&self) -> Words {
-        let task = clip_block(&self.the_loop.prompt, LONGEST_PROMPT);
         let mut lines = vec![format!("The {} goes on. Its task:", self.title())];
-        // A prompt may have several lines; none of them may look like one of ours.
-        let indent = if task.trim_end().contains('\n') { "  " } else { "" };
-        lines.extend(task.lines().map(|line| format!("{indent}{line}").trim_end().to_owned()));
+        lines.extend(self.task(LONGEST_PROMPT));
         lines.push(format!(
-            "It is complete when a message says <promise>{}</promise> and that is true. State: {}",
+            "It is complete when a message has <promise>{}</promise> alone on a line, and that is true. State: {}",
             self.the_loop.completion_promise,
             BranchState::doc(&self.key).path()
         ));
-        if let Some(other) = &self.elsewhere {
-            lines.push(format!(
-                "It belongs to branch {}; the checkout is on {other} now.",
-                self.branch
-            ));
-        }
+        lines.extend(self.belongs());
         Words::lines(lines)
     }
 
@@ -120,7 +139,9 @@ impl Loop for DrivenBranch {
 
     fn turn(&mut self, _: &Stop) -> Say {
         self.the_loop.iteration += 1;
-        Say::Go { reason: self.reason(), title: self.title() }
+        let is_short = self.the_loop.iteration >= SHORT_FROM;
+        let reason = if is_short { self.short_reason() } else { self.reason() };
+        Say::Go { reason, title: self.title() }
     }
 
     fn put(&self, plan: &mut Plan, state: &State) {

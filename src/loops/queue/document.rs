@@ -146,6 +146,9 @@ pub struct Past {
     pub found: u64,
     pub passed: bool,
     pub failing: Vec<String>,
+    /// Gates that were not run in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -293,16 +296,27 @@ impl Queue {
         self.gate(name).is_some_and(|gate| gate.is_good() && gate.iteration == Some(self.iteration))
     }
 
-    /// Gates that have not passed in this iteration.
+    /// Gates that failed when they were last run.
     pub fn failing(&self) -> Vec<String> {
-        self.gate_names().into_iter().filter(|name| !self.has_passed(name)).collect()
+        let fails = |name: &String| self.gate(name).is_some_and(|gate| !gate.is_good());
+        self.gate_names().into_iter().filter(fails).collect()
+    }
+
+    /// Gates that were not run in this iteration, and did not fail before it.
+    pub fn not_run(&self) -> Vec<String> {
+        let failing = self.failing();
+        let is_open = |name: &String| !failing.contains(name) && !self.has_passed(name);
+        self.gate_names().into_iter().filter(is_open).collect()
     }
 
     /// Whether this iteration passes: there was something to pass, and nothing is left.
     pub fn passes(&self) -> bool {
         let has_gate = !self.gate_names().is_empty();
         let has_finished = self.items.iter().any(|item| !item.is_open());
-        (has_gate || has_finished) && self.failing().is_empty() && self.open().is_empty()
+        (has_gate || has_finished)
+            && self.failing().is_empty()
+            && self.not_run().is_empty()
+            && self.open().is_empty()
     }
 
     fn last_number(&self) -> u64 {

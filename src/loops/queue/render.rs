@@ -60,7 +60,7 @@ pub fn label(gate: &str) -> String {
 
 fn gate_line(name: &str, gate: Option<&Gate>) -> String {
     let label = cell(&label(name));
-    let Some(gate) = gate else { return format!("| {label} | PENDING | - | - |\n") };
+    let Some(gate) = gate else { return format!("| {label} | NOT RUN | - | - |\n") };
     let at = time::parse(&gate.timestamp);
     let at = at.map_or_else(|| "-".into(), |at| at.format("%H:%M:%S").to_string());
     let issues = gate.issues.unwrap_or(0);
@@ -77,12 +77,12 @@ pub fn history(past: &Past) -> String {
         1 => Some("1 new issue found".to_owned()),
         n => Some(format!("{n} new issues found")),
     };
-    let gates = match (past.passed, past.failing.as_slice()) {
-        (true, _) => Some("gates passing".to_owned()),
-        (false, []) => None,
-        (false, failing) => Some(format!("{} failing", failing.join(", "))),
+    let gates = |names: &[String], how: &str| {
+        (!names.is_empty()).then(|| format!("{} {how}", names.join(", ")))
     };
-    let parts = [Some(fixed), found, gates];
+    let passing = past.passed.then(|| "gates passing".to_owned());
+    let (failing, not_run) = (gates(&past.failing, "failing"), gates(&past.not_run, "not run"));
+    let parts = [Some(fixed), found, passing, failing, not_run];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -5,17 +5,17 @@ use crate::core::text::{clip, in_parentheses};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
 use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
-use crate::loops::queue::document::{LoopStateText, Past, Queue, Stall};
+use crate::loops::queue::document::{LoopStateText, Past, Queue};
+use crate::loops::queue::progress::{self, Evidence, STALL};
 use crate::loops::queue::render;
-use crate::loops::{Ending, Loop, LoopKind, Say, Verdict, iteration_limit, time_limit};
+use crate::loops::{Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, iteration_limit, time_limit};
 use crate::state::State;
 use crate::state::plan::Plan;
 
 /// Passes in a row that complete a loop.
 const PASSES: u64 = 2;
-/// Iterations of work that change nothing.
-const STALL: u64 = 3;
 const SHOWN: usize = 12;
+const SHOWN_SHORT: usize = 5;
 pub const MAX_ITERATIONS: u64 = 50;
 
 /// The phases and what the status says in them.
@@ -31,7 +31,10 @@ pub const PHASES: [(&str, &str); 8] = [
 ];
 
 /// The queue as the governor drives it.
-pub struct QueueLoop(pub Queue);
+pub struct QueueLoop {
+    pub queue: Queue,
+    pub evidence: Evidence,
+}
 
 impl Loop for QueueLoop {
     fn kind(&self) -> LoopKind {
@@ -39,36 +42,36 @@ impl Loop for QueueLoop {
     }
 
     fn title(&self) -> String {
-        title(&self.0)
+        title(&self.queue)
     }
 
     fn owner(&self) -> Option<&str> {
-        self.0.session_id.as_deref()
+        self.queue.session_id.as_deref()
     }
 
     fn bind(&mut self, session: &str) {
-        self.0.session_id = Some(session.to_owned());
+        self.queue.session_id = Some(session.to_owned());
     }
 
     fn clamp(&mut self) {
-        self.0.max_iterations = self.0.max_iterations.map(|most| most.min(MOST_ITERATIONS));
-        self.0.max_minutes = self.0.max_minutes.map(|most| most.min(MOST_MINUTES));
+        self.queue.max_iterations = self.queue.max_iterations.map(|most| most.min(MOST_ITERATIONS));
+        self.queue.max_minutes = self.queue.max_minutes.map(|most| most.min(MOST_MINUTES));
     }
 
     fn is_running(&self) -> bool {
-        self.0.is_running()
+        self.queue.is_running()
     }
 
     fn ending(&self) -> &Ending {
-        &self.0.ending
+        &self.queue.ending
     }
 
     fn end(&mut self, verdict: Verdict, why: &str, now: Time) {
-        end(&mut self.0, verdict, why.to_owned(), now);
+        end(&mut self.queue, verdict, why.to_owned(), now);
     }
 
     fn reopen(&mut self, most: Option<u64>, now: Time) -> Result<(), String> {
-        let queue = &mut self.0;
+        let queue = &mut self.queue;
         // An iteration that is in the history is over.
         let is_over = queue.history.last().is_some_and(|past| past.iteration >= queue.iteration);
         let iteration = queue.iteration + u64::from(is_over);
@@ -76,7 +79,7 @@ impl Loop for QueueLoop {
         queue.max_iterations = Some(new_limit(most, limit, iteration)?);
         queue.iteration = iteration;
         queue.ending = Ending::default();
-        queue.stall = None;
+        progress::begin(queue, &self.evidence);
         let phase = queue.phase.as_deref().unwrap_or_default();
         let word = PHASES.iter().find(|(name, _)| *name == phase);
         queue.status = word.map_or("BUILDING", |(_, word)| word).into();
@@ -86,47 +89,54 @@ impl Loop for QueueLoop {
     }
 
     fn reason(&self) -> Words {
-        reason(&self.0)
+        reason(&self.queue)
     }
 
     fn counter(&self) -> Option<(String, u64)> {
-        Some((counter_name(&self.0), self.0.iteration))
+        Some((counter_name(&self.queue), self.queue.iteration))
     }
 
     fn restore_count(&mut self, iteration: u64) {
-        self.0.iteration = iteration;
+        self.queue.iteration = iteration;
     }
 
     fn put(&self, plan: &mut Plan, state: &State) {
-        if state.get::<Queue>() != Some(&self.0) {
-            put(plan, &self.0, state);
+        if state.get::<Queue>() != Some(&self.queue) {
+            put(plan, &self.queue, state);
         }
     }
 
     fn put_owner(&self, plan: &mut Plan, state: &State) {
         let read = state.read::<Queue>(&());
-        if read.value != Some(&self.0) {
-            plan.put(&read, &self.0);
+        if read.value != Some(&self.queue) {
+            plan.put(&read, &self.queue);
         }
     }
 
     /// Nothing ends it between two iterations but its time limit, which ends the iteration too. A
     /// phase that we do not know is somebody's work that we do not understand.
     fn check(&mut self, stop: &Stop) -> Option<Say> {
-        if let Some(odd) = unknown_phase(&self.0) {
+        if let Some(odd) = unknown_phase(&self.queue) {
             return Some(Say::Wait(format!(
                 "HookKeeper: the {} is in an unknown phase ({odd}), so it does not go on by itself. \
                  `hookkeeper loop phase BUILD` mends it.",
-                title(&self.0)
+                title(&self.queue)
             )));
         }
-        let started = self.0.started_at.clone().unwrap_or_default();
-        time_limit(&started, self.0.max_minutes, stop.now)
-            .map(|_| end_iteration(&mut self.0, stop.tools_ran, stop.now))
+        let started = self.queue.started_at.clone().unwrap_or_default();
+        time_limit(&started, self.queue.max_minutes, stop.now)
+            .map(|_| self.end_iteration(stop.tools_ran, stop.now))
     }
 
     fn turn(&mut self, stop: &Stop) -> Say {
-        end_iteration(&mut self.0, stop.tools_ran, stop.now)
+        self.end_iteration(stop.tools_ran, stop.now)
+    }
+}
+
+impl QueueLoop {
+    /// The end of an iteration: at a Stop, or when the model asks for the next one.
+    pub fn end_iteration(&mut self, tools_ran: bool, now: Time) -> Say {
+        end_iteration(&mut self.queue, &self.evidence, tools_ran, now)
     }
 }
 
@@ -151,7 +161,13 @@ fn unknown_phase(queue: &Queue) -> Option<String> {
 }
 
 /// A new loop. Items that waited without one are inherited.
-pub fn start(queue: &mut Queue, task: &str, session: Option<String>, now: Time) {
+pub fn start(
+    queue: &mut Queue,
+    task: &str,
+    session: Option<String>,
+    evidence: &Evidence,
+    now: Time,
+) {
     queue.task = Some(task.to_owned());
     queue.session_id = session;
     queue.started_at = Some(time::spell(now));
@@ -161,22 +177,21 @@ pub fn start(queue: &mut Queue, task: &str, session: Option<String>, now: Time) 
     queue.phase = Some("CONTEXTUALIZE".into());
     queue.gate_results.clear();
     queue.history.clear();
-    queue.stall = None;
     queue.ending = Ending::default();
     queue.items.retain(crate::loops::queue::document::Item::is_open);
     for item in &mut queue.items {
         item.added_iteration = 1;
     }
+    progress::begin(queue, evidence);
 }
 
-/// The end of an iteration: at a Stop, or when the model asks for the next one. `tools_ran`:
-/// something was done in it, as far as is known.
-pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
+/// `tools_ran`: something was done in it, as far as is known.
+fn end_iteration(queue: &mut Queue, evidence: &Evidence, tools_ran: bool, now: Time) -> Say {
     let started = queue.started_at.as_deref().unwrap_or_default();
     if let Some(why) = time_limit(started, queue.max_minutes, now) {
         return end(queue, Verdict::Capped, why, now);
     }
-    let failing = queue.failing();
+    let (failing, not_run) = (queue.failing(), queue.not_run());
     let passed = queue.passes();
     let iteration = queue.iteration;
     let count = |at: fn(&crate::loops::queue::document::Item) -> Option<u64>| {
@@ -187,7 +202,8 @@ pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
         fixed: count(|item| item.completed_iteration),
         found: count(|item| Some(item.added_iteration)),
         passed,
-        failing: failing.clone(),
+        failing,
+        not_run,
         ..Past::default()
     };
     queue.history.push(past);
@@ -196,8 +212,10 @@ pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
         let why = format!("all gates passed and no item was open, {PASSES} iterations in a row");
         return end(queue, Verdict::Complete, why, now);
     }
-    if tools_ran && is_stalled(queue, passed, &failing) {
-        let why = format!("{STALL} iterations with the same failing gates and open items");
+    if tools_ran && progress::is_stalled(queue, evidence) && !passed {
+        let why = format!(
+            "{STALL} iterations in a row without a commit, a file that a tool changed, another result of a gate, or an item closed or added"
+        );
         return end(queue, Verdict::Stalled, why, now);
     }
     let most = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
@@ -205,7 +223,9 @@ pub fn end_iteration(queue: &mut Queue, tools_ran: bool, now: Time) -> Say {
         return end(queue, Verdict::Capped, why, now);
     }
     queue.iteration += 1;
-    Say::Go { reason: reason(queue), title: title(queue) }
+    // By the third time the rest is known.
+    let reason = if queue.iteration >= SHORT_FROM { short_reason(queue) } else { reason(queue) };
+    Say::Go { reason, title: title(queue) }
 }
 
 pub fn end(queue: &mut Queue, verdict: Verdict, why: String, now: Time) -> Say {
@@ -221,32 +241,30 @@ pub fn title(queue: &Queue) -> String {
     format!("loop \"{task}\", iteration {} of {most}", queue.iteration)
 }
 
-/// Whether the work stayed as it is through several iterations in which tools ran.
-fn is_stalled(queue: &mut Queue, passed: bool, failing: &[String]) -> bool {
-    let open: Vec<String> = queue.open().iter().map(|item| item.id.clone()).collect();
-    let signature = format!("gates {} items {}", failing.join(","), open.join(","));
-    let count = match &queue.stall {
-        Some(stall) if stall.signature == signature => stall.count + 1,
-        _ => 1,
-    };
-    queue.stall = Some(Stall { signature, count, ..Stall::default() });
-    !passed && count >= STALL
+/// What is left to do, without how.
+fn short_reason(queue: &Queue) -> Words {
+    let mut lines = left(queue, SHOWN_SHORT);
+    lines.push(format!(
+        "{} of {PASSES} passes in a row. `hookkeeper loop status` says more.",
+        queue.consecutive_passes
+    ));
+    Words::lines(lines)
 }
 
-/// What the model is told: it may have just lost its context.
-pub fn reason(queue: &Queue) -> Words {
+/// Which loop it is, its open items, its gates that have not passed.
+fn left(queue: &Queue, most: usize) -> Vec<String> {
     let mut lines = vec![format!("The {} goes on.", title(queue))];
     let open = queue.open();
     if !open.is_empty() {
         lines.push("Open items, most urgent first:".into());
-        for item in open.iter().take(SHOWN) {
+        for item in open.iter().take(most) {
             let doing = if item.status == "in_progress" { ", in progress" } else { "" };
             let place = in_parentheses(item.file.as_deref(), item.line);
             let (id, priority) = (&item.id, &item.priority);
             lines.push(format!("- {id} {priority}{doing}: {}{place}", clip(&item.title, 160)));
         }
-        if open.len() > SHOWN {
-            lines.push(format!("- and {} more: `hookkeeper queue list`", open.len() - SHOWN));
+        if open.len() > most {
+            lines.push(format!("- and {} more: `hookkeeper queue list`", open.len() - most));
         }
     }
     for name in queue.gate_names() {
@@ -262,6 +280,12 @@ pub fn reason(queue: &Queue) -> Words {
             lines.push(format!("Gate {name}: {}: {}", gate.status, clip(last, 200)));
         }
     }
+    lines
+}
+
+/// What the model is told: it may have just lost its context.
+pub fn reason(queue: &Queue) -> Words {
+    let mut lines = left(queue, SHOWN);
     if queue.gate_names().is_empty() && queue.items.is_empty() {
         lines.push(
             "It has no gate and no item yet, so it cannot be completed: add what has to be done \

@@ -6,10 +6,15 @@ from .compaction import FOR_SUMMARY, KEPT, SUMMARY
 from .reading import (all_heard, check_closed, heard, in_another_terminal, main_thread, only_entry, user_was_told,
                       wait_until)
 
-FEEDBACK = "Stop hook feedback:\n"
+# What the model gets of a stop that goes on: once, and no word of an error.
+FEEDBACK = "<system-reminder>\nStop hook additional context: "
+END = "\n</system-reminder>"
+EXIT = '. To end it: type "stop the loop", or run `hookkeeper loop cancel`'
 SAYS = "Stop says: "
 START = "hookkeeper loop start 'Add login' --gate test"
 PASS = "hookkeeper run-gate test -- true"
+STALLED = ("3 iterations in a row without a commit, a file that a tool changed, another result of a gate, "
+           "or an item closed or added")
 FAIL = "hookkeeper run-gate test -- sh -c 'echo three failed; exit 3'"
 ADD = "hookkeeper queue add --priority S1 --title 'Refuse empty passwords'"
 
@@ -24,7 +29,8 @@ def loop_completes(bench, check):
     for part in ('loop "Add login", iteration 2 of 50', "- work-001 S1: Refuse empty passwords",
                  "Gate test: fail: three failed", "(0 so far)", ".claude/state/loop/work_queue.json"):
         check.contains("why the first stop was blocked", one, part, times=1)
-    for part in ("iteration 3 of 50", "Gate test: passed before, not yet in this iteration.", "(1 so far)"):
+    for part in ("iteration 3 of 50", "Gate test: passed before, not yet in this iteration.",
+                 "1 of 2 passes in a row."):
         check.contains("why the second stop was blocked", two, part, times=1)
     check.lacks("why the second stop was blocked", two, "work-001")
     _check_verdict(check, bench, first, "complete", "all gates passed and no item was open, 2 iterations in a row")
@@ -73,7 +79,7 @@ def loop_capped(bench, check):
                                          for name in ("blocked", "at-work")], [1, 0])
     iterations = bench.copied("at-work").live(client.session_id)["loop_iterations"]
     check.equal("the counter in the record", list(iterations.values()), [2])
-    check.equal("history", [(past["iteration"], past["found"], past["passed"], past["failing"])
+    check.equal("history", [(past["iteration"], past["found"], past["passed"], past["not_run"])
                             for past in _queue(bench.books)["history"]],
                 [(n, 1, False, ["test"]) for n in (1, 2, 3)])
     check.equal("metrics", only_entry(check, bench.books, client.session_id).get("loop"), "capped")
@@ -100,17 +106,18 @@ def loop_stalls(bench, check):
 
 
 def loop_goes_round(bench, check):
-    """The model works, and nothing comes of it: the same failing gate through three iterations. To the client a gate
+    """The model works, and nothing comes of it: the same failing gate through three iterations after the first. To the client a gate
     that fails is a tool call that failed, and to us it is an answer."""
     client = bench.run("GO", rules=turns(
-        bash(START), bash(FAIL), "one", bash(FAIL), bench.copy_books("at-work"), "two", bash(FAIL), "three"))
-    _check_count(check, client, 8)
+        bash(START), bash(FAIL), "one", bash(FAIL), bench.copy_books("at-work"), "two", bash(FAIL), "three",
+        bash(FAIL), "four"))
+    _check_count(check, client, 10)
     check.equal("blocks in the record after a call that failed",
                 bench.copied("at-work").live(client.session_id).get("blocks", 0), 0)
-    reasons = _check_blocks(check, bench, client, 2)
+    reasons = _check_blocks(check, bench, client, 3)
     for reason in reasons:
         check.contains("why a stop was blocked", reason, "Gate test: fail: three failed\n", times=1)
-    _check_verdict(check, bench, client, "stalled", "3 iterations with the same failing gates and open items")
+    _check_verdict(check, bench, client, "stalled", STALLED)
     check.holds("metrics", only_entry(check, bench.books, client.session_id),
                 {"loop": "stalled", "errors": {"escalated": 0}})
     check_closed(check, bench.books)
@@ -120,7 +127,7 @@ def loop_is_not_stalled_by_talk(bench, check):
     """Turns that an API error ends, and no tool call in them: only the first iteration had one."""
     client = bench.run("GO", "what now?", "and now?", rules=[
         *[_busy_at(n) for n in (2, 3, 4)], *turns(bash(START), "one", "two", "three")])
-    check.equal("what the user was told", [message for message in _told(client) if "loop" in message],
+    check.equal("what the user was told", [message.removesuffix(EXIT) for message in _told(client) if "loop" in message],
                 [f'HookKeeper: loop "Add login", iteration {n} of 50' for n in (2, 3, 4)])
     check.equal("verdict", _queue(bench.books).get("verdict"), None)
 
@@ -226,25 +233,42 @@ def loop_survives(bench, check):
     check.equal("ids", [client.session_id for client in bench.clients], [first.session_id] * 3)
     _check_verdict(check, bench, first, "complete", "all gates passed and no item was open, 2 iterations in a row")
     check.equal("history", [past["passed"] for past in _queue(bench.books)["history"]], [False] * 3 + [True] * 2)
-    told = [message for client in bench.clients for message in _told(client) if "HookKeeper: loop" in message]
+    told = [message.removesuffix(EXIT) for client in bench.clients for message in _told(client)
+            if "HookKeeper: loop" in message]
     check.equal("blocks that the user was told of", told,
                 [f'HookKeeper: loop "Add login", iteration {n} of 50' for n in (2, 3, 4, 5)])
     check.holds("metrics", only_entry(check, bench.books, first.session_id), {"loop": "complete", "compactions": 1})
     check_closed(check, bench.books)
 
 
-def loop_follows_a_clear(bench, check):
-    """An API error ends the turn, and the session is cleared: the one that follows drives the loop."""
-    client = bench.run("GO", "/clear", "go on", rules=[_busy_at(2), *turns(
-        bash(f"{START} && {PASS}"), "one", bash(PASS), "two", bash(PASS), "three")])
+def loop_waits_after_a_clear(bench, check):
+    """An API error ends the turn, and the session is cleared: nothing goes on until somebody adopts the loop."""
+    client = bench.run("GO", "/clear", "go on", "adopt it", rules=[_busy_at(2), *turns(
+        bash(f"{START} && {PASS}"), "one", "nothing drives me", bash(f"hookkeeper loop adopt && {PASS}"), "two")])
     before, after = [entry["session_id"] for entry in bench.books.metrics()]
     check.equal("the cleared session", before, client.session_id)
-    queue = _queue(bench.books)
-    check.holds("work_queue.json", queue, {"session_id": after, "iteration": 2, "verdict": "complete"})
+    check.contains("what the new session heard", all_heard(client),
+                   "it does not go on until somebody runs `hookkeeper loop adopt`")
+    check.holds("work_queue.json", _queue(bench.books), {"session_id": after, "iteration": 2, "verdict": "complete"})
+    check.contains("what the user was told of it", user_was_told(bench), "HookKeeper: the session before /clear drove "
+                   "a loop. It does not go on by itself: `hookkeeper loop adopt` goes on with it here, "
+                   "`hookkeeper loop cancel` ends it.")
     check.equal("what the user was told", _told(client)[1:], [
         'HookKeeper: the loop "Add login", iteration 2 of 50 is complete: '
         "all gates passed and no item was open, 2 iterations in a row."])
     check.equal("loops in metrics", [entry.get("loop") for entry in bench.books.metrics()], [None, "complete"])
+    check_closed(check, bench.books)
+
+
+def loop_is_paused_by_a_prompt(bench, check):
+    """An API error ends the turn, and the user has seen enough. Nothing is blocked after that."""
+    client = bench.run("GO", "Stop the loop, please.", rules=[_busy_at(2), *turns(bash(START), "one", "paused")])
+    says = ('HookKeeper: the loop "Add login", iteration 2 of 50 is paused: the user asked to stop. '
+            "To go on: `hookkeeper loop resume`.")
+    check.contains("what the model heard", heard(client.requests[-1]), says, times=1)
+    check.that("what the user was told", says in user_was_told(bench), says)
+    check.holds("work_queue.json", _queue(bench.books), {"verdict": "cancelled", "iteration": 2})
+    check.equal("how the turn ended", client.results[-1]["result"], "paused")
     check_closed(check, bench.books)
 
 
@@ -359,7 +383,7 @@ def _feedback(client):
     """The reasons of our blocks, as the model got them: each is the last user message of one request."""
     last = ([m for m in request["messages"] if m["role"] == "user"][-1:] for request in client.requests)
     said = (text_of(message["content"]) for found in last for message in found)
-    return [words.removeprefix(FEEDBACK) for words in said if words.startswith(FEEDBACK)]
+    return [words.removeprefix(FEEDBACK).removesuffix(END) for words in said if words.startswith(FEEDBACK)]
 
 
 def _check_count(check, client, expected):
@@ -373,7 +397,9 @@ def _check_blocks(check, bench, client, count, task="Add login", of=50):
     check.equal("what the model was told to do", [reason.partition("\n")[0] for reason in reasons],
                 [f"The {title} goes on." for title in titles])
     told = [message for message in _told(client) if message.startswith("HookKeeper: loop")]
-    check.equal("what the user was told of blocks", told, [f"HookKeeper: {title}" for title in titles])
+    check.equal("what the user was told of blocks", [message.removesuffix(EXIT) for message in told],
+                [f"HookKeeper: {title}" for title in titles])
+    check.that("the first one says how to end it", told[:1] and told[0].endswith(EXIT), told)
     for title in titles:
         check.contains("what the transcript shows", user_was_told(bench), f"HookKeeper: {title}", times=1)
     blocked = [line["outcome"] for line in bench.books.log()
@@ -393,5 +419,5 @@ def _check_verdict(check, bench, client, verdict, why):
 
 SCENARIOS = (loop_completes, loop_verdict_outlives_a_resume, loop_capped, loop_resumed_at_its_cap, loop_stalls,
              loop_goes_round, loop_is_not_stalled_by_talk, loop_cancelled, loop_cancelled_is_told,
-             loop_waits_for_an_agent, loop_survives, loop_follows_a_clear, loop_of_nobody, loop_leaves_others_alone,
+             loop_waits_for_an_agent, loop_survives, loop_waits_after_a_clear, loop_is_paused_by_a_prompt, loop_of_nobody, loop_leaves_others_alone,
              loop_inherits_findings, loop_page_shows_findings, loop_measures)

@@ -99,7 +99,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let command = options.who.command(project);
+    let command = options.who.command(project)?;
     let redact = project.redactor()?;
     match &options.what {
         What::Start(options) => start::run(&command, options),

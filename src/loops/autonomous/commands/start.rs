@@ -88,7 +88,6 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         skip_test_review: options.skip_test_review,
         started_at: now.clone(),
         last_updated: now,
-        session_id: command.session.clone(),
         max_minutes: options.max_minutes,
         ..Autonomous::default()
     };
@@ -100,9 +99,12 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         if open.is_some() {
             store.keep_beside(&Autonomous::doc(&()).below_claude())?;
         }
+        let session_id = command.starter(state)?;
+        let live = session_id.as_deref().and_then(|id| state.get_by::<Live>(id));
+        let transcript = live.and_then(|live| live.transcript_path.clone());
+        let started = Autonomous { session_id, ..started };
         let mut driven = AutonomousLoop::started(started, git.commit, command.now);
-        let live = command.session.as_deref().and_then(|id| state.get_by::<Live>(id));
-        if let Some(transcript) = live.and_then(|live| live.transcript_path.as_ref()) {
+        if let Some(transcript) = transcript {
             driven.watched.spent = Spent::from_now(transcript.as_ref());
         }
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;

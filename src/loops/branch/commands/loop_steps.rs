@@ -24,7 +24,7 @@ pub enum LoopStep {
         /// What the model is asked to do
         prompt: String,
         /// Iterations at most
-        #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long = "max-iterations", alias = "max", value_name = "N", default_value_t = MAX_ITERATIONS, value_parser = clap::value_parser!(u64).range(1..))]
         max: u64,
         /// Minutes at most
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -40,10 +40,10 @@ pub enum LoopStep {
     #[command(after_help = "Example:\n  hookkeeper branch loop adopt --session 0f3e8a2c-…")]
     Adopt,
     /// Go on with one that ended before it was complete
-    #[command(after_help = "Example:\n  hookkeeper branch loop resume --max 30")]
+    #[command(after_help = "Example:\n  hookkeeper branch loop resume --max-iterations 30")]
     Resume {
         /// Iterations at most, in all
-        #[arg(long, value_name = "N")]
+        #[arg(long = "max-iterations", alias = "max", value_name = "N")]
         max: Option<u64>,
     },
     /// End it at once
@@ -118,7 +118,7 @@ fn start(
             completion_promise: redact.text(promise.trim()),
             prompt: redact.text(prompt),
             started_at: time::spell(command.now),
-            session_id: command.session.clone(),
+            session_id: command.starter(state)?,
             max_minutes,
             ..BranchLoop::default()
         };

@@ -150,7 +150,7 @@ enum What {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let command = options.who.command(project);
+    let command = options.who.command(project)?;
     let at_tree = matches!(options.what, What::Signal { .. });
     let at = task_command::TaskCommand { command, json: options.json, at_tree };
     match &options.what {

@@ -6,6 +6,7 @@ use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::core::time;
+use crate::loops::commands::driver;
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::commands::unit::{self, one_line};
 use crate::loops::iterative::document::brief::{self, Brief};
@@ -102,7 +103,8 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         text(Part::Progress, progress::HEAD);
         let mut documents = TaskDocuments::with(slug.clone(), task, Log::default(), None, now);
         documents.seen = seen;
-        rule(documents.record(created(&documents.state, at.command.session.as_deref(), base)))?;
+        let session = at.command.starter(around)?;
+        rule(documents.record(created(&documents.state, session.as_deref(), base)))?;
         rule(go_on(&mut documents))?;
         store.commit(&plan.changes, around)?;
         if knowledge {
@@ -111,7 +113,7 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         }
         let task = IterativeLoop::new(documents, around);
         let units = plural(task.documents.state.units().iter().count(), "unit");
-        let (owner, next) = (at.command.driver(), task.reason());
+        let (owner, next) = (driver(session.as_deref()), task.reason());
         let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{next}");
         at.command.write(&task, None, store, around)?;
         at.answer(said, &slug, Some(&task.documents))

@@ -9,11 +9,12 @@ use serde_json::json;
 use crate::console::project::{Project, said_with};
 use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
-use crate::core::text::clip;
+use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
 use crate::loops::queue::document::Gate;
+use crate::loops::queue::output;
 use crate::loops::queue::render::label;
 use crate::process::child;
 
@@ -51,10 +52,10 @@ pub struct RunArguments {
 /// What else is known of a gate.
 #[derive(clap::Args)]
 struct Measured {
-    /// How many issues it found
+    /// How many issues it found (`run-gate`: else as its output says)
     #[arg(long, value_name = "N")]
     issues: Option<u64>,
-    /// Test coverage in per cent
+    /// Test coverage in per cent (`run-gate`: else as its output says)
     #[arg(long, value_name = "PCT")]
     coverage: Option<f64>,
     /// A word about it
@@ -88,17 +89,25 @@ pub fn execute(project: &Project, options: &RunArguments) -> anyhow::Result<Outc
         .with_context(|| format!("{program} cannot be run"))?;
     let redact = project.redactor()?;
     let status = if ran.code == 0 { "pass" } else { "fail" };
+    let read = output::read(&ran.tail);
+    let given = given(project, &options.measured)?;
     let gate = Gate {
         status: status.into(),
+        issues: given.issues.or(read.issues),
+        coverage: given.coverage.or(read.coverage),
         command: Some(redact.line(&options.command.join(" "), 300)),
         exit_code: Some(i64::from(ran.code)),
         duration_ms: Some(ran.millis),
         last_line: ran.last_line.map(|line| redact.line(&line, 300)),
-        ..given(project, &options.measured)?
+        ..given
     };
+    let issues = gate.issues.map(|n| format!(", {}", plural(n as usize, "issue")));
+    let coverage = gate.coverage.map(|part| format!(", {part}% covered"));
+    let counted = issues.unwrap_or_default() + &coverage.unwrap_or_default();
     record(project, &options.name, gate)?;
     let seconds = ran.millis as f64 / 1000.0;
-    let text = format!("{}: {status} (exit {}, {seconds:.1} s)", label(&options.name), ran.code);
+    let text =
+        format!("{}: {status} (exit {}, {seconds:.1} s{counted})", label(&options.name), ran.code);
     Ok(Outcome { stdout: Some(text.into()), stderr: None, code: ran.code })
 }
 

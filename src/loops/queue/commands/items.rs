@@ -86,7 +86,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 priority,
                 title: redact.line(title, 200),
                 description: redact.text(description),
-                session_id: options.who.id(project.process),
+                session_id: options.who.id(project)?,
                 ..Item::default()
             };
             change(project, |queue| {
@@ -96,7 +96,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             })
         }
         What::Start { id } => mark(project, id, "in_progress", None),
-        What::Done { id } => mark(project, id, "done", options.who.id(project.process)),
+        What::Done { id } => mark(project, id, "done", options.who.id(project)?),
         What::List { all } => {
             let queue = read(project)?;
             let mut items: Vec<&Item> =

@@ -7,8 +7,13 @@ pub mod queue_loop;
 use anyhow::bail;
 
 use crate::console::project::Project;
+use crate::git::refs;
+use crate::loops::Loop as _;
 use crate::loops::queue::document::Queue;
+use crate::loops::queue::drive;
+use crate::loops::queue::progress::Evidence;
 use crate::loops::queue::rules::{QueueLoop, put};
+use crate::session::live::Live;
 use crate::state::State;
 use crate::state::plan::Plan;
 
@@ -30,9 +35,18 @@ fn change<T>(
 }
 
 /// The queue's loop, if it has one; its document may be changed.
-fn load(state: &State) -> anyhow::Result<Option<QueueLoop>> {
+fn load(project: &Project, state: &State) -> anyhow::Result<Option<QueueLoop>> {
     let queue = writable(state)?.filter(|queue| queue.status != "none");
-    Ok(queue.map(|queue| crate::loops::queue::drive::load(queue, state)))
+    let Some(queue) = queue else { return Ok(None) };
+    let mut the_loop = drive::load(queue, evidence(project)?, state);
+    let driver = the_loop.owner().and_then(|owner| state.get_by::<Live>(owner));
+    the_loop.evidence.has_changes = driver.is_some_and(|live| live.loop_changed);
+    Ok(Some(the_loop))
+}
+
+/// What is seen of the work from a terminal.
+fn evidence(project: &Project) -> anyhow::Result<Evidence> {
+    Ok(Evidence { head: refs::read(&project.root()?).commit, has_changes: false })
 }
 
 fn writable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Queue>> {

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::loops::commands::{Who, existing, headline};
-use crate::loops::queue::commands::{load, read};
+use crate::loops::queue::commands::{evidence, load, read};
 use crate::loops::queue::document::Queue;
+use crate::loops::queue::progress::Evidence;
 use crate::loops::queue::render;
-use crate::loops::queue::rules::{MAX_ITERATIONS, PHASES, QueueLoop, end_iteration, start, title};
+use crate::loops::queue::rules::{MAX_ITERATIONS, PHASES, QueueLoop, start, title};
 use crate::loops::{Loop, LoopKind, Say};
 use crate::state::State;
 
@@ -83,8 +84,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let command = options.who.command(project);
-    let load = |_: &_, state: &State| load(state);
+    let command = options.who.command(project)?;
+    let load = |_: &_, state: &State| load(project, state);
     let change = |work: &dyn Fn(&mut QueueLoop, &State) -> anyhow::Result<String>| {
         command.change(load, |the_loop, state| {
             work(existing(the_loop, LoopKind::Queue, "loop")?, state)
@@ -105,11 +106,13 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 command.ensure_none(open, LoopKind::Queue, "", state)?;
                 let known = state.get::<Queue>().filter(|_| !reset);
                 let mut queue = known.cloned().unwrap_or_default();
-                start(&mut queue, &redact.text(task), command.session.clone(), command.now);
+                queue.gates.clone_from(gate);
+                let evidence = evidence(project)?;
+                let session = command.starter(state)?;
+                start(&mut queue, &redact.text(task), session, &evidence, command.now);
                 queue.max_iterations = Some(*max_iterations);
                 queue.max_minutes = *max_minutes;
-                queue.gates.clone_from(gate);
-                let the_loop = the_loop.insert(QueueLoop(queue));
+                let the_loop = the_loop.insert(QueueLoop { queue, evidence });
                 Ok(command.started(the_loop))
             })
         }
@@ -120,13 +123,13 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let names = || PHASES.map(|(phase, _)| phase).join(", ");
             let (phase, word) = phase
                 .with_context(|| format!("there is no phase `{name}`; there are {}", names()))?;
-            the_loop.0.phase = Some((*phase).into());
-            the_loop.0.status = (*word).into();
-            Ok(format!("{}: {word}", title(&the_loop.0)))
+            the_loop.queue.phase = Some((*phase).into());
+            the_loop.queue.status = (*word).into();
+            Ok(format!("{}: {word}", title(&the_loop.queue)))
         }),
         What::Next => change(&|the_loop, state| {
             command.ensure_running(the_loop, state)?;
-            Ok(match end_iteration(&mut the_loop.0, true, command.now) {
+            Ok(match the_loop.end_iteration(true, command.now) {
                 Say::Go { reason, .. } => reason.to_string(),
                 Say::Wait(reason) | Say::Rest(reason) => reason,
                 Say::End(verdict, why) => format!("The loop is {}: {why}.", verdict.name()),
@@ -141,7 +144,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn json_state(queue: &Queue) -> Value {
-    json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing()})
+    json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing(), "not_run": queue.not_run()})
 }
 
 fn status(queue: &Queue) -> Outcome {
@@ -149,5 +152,8 @@ fn status(queue: &Queue) -> Outcome {
         return Outcome::printed("No loop. Start one: hookkeeper loop start TASK");
     }
     let page = render::markdown(queue);
-    Outcome::printed(format!("{}\n{page}", headline(&QueueLoop(queue.clone()))))
+    Outcome::printed(format!(
+        "{}\n{page}",
+        headline(&QueueLoop { queue: queue.clone(), evidence: Evidence::default() })
+    ))
 }

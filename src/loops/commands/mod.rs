@@ -1,6 +1,8 @@
 //! The commands that all loops have, with one behaviour: who may change a loop, what becomes of it,
 //! and who is told. The table is in ARCHITECTURE.md, "Loops: one behaviour".
 
+mod who;
+
 use anyhow::{Error, bail};
 
 use crate::console::project::Project;
@@ -10,32 +12,15 @@ use crate::core::time::Time;
 use crate::loops::kind::remember_count;
 use crate::loops::ownership::driven_by;
 use crate::loops::{Ending, Loop, LoopKind, Verdict};
-use crate::process::Process;
 use crate::session::live::Live;
 use crate::session::record::{self, is_live};
 use crate::state::plan::Plan;
 use crate::state::{Source as _, State};
 use crate::store::Store;
+pub use who::Who;
+use who::the_session;
 
 pub const CANCELLED: &str = "cancelled by a command";
-
-/// For whom a command acts.
-#[derive(clap::Args)]
-pub struct Who {
-    /// The session (default: the one that runs the command)
-    #[arg(long, value_name = "ID", global = true)]
-    session: Option<String>,
-}
-
-impl Who {
-    pub fn id(&self, process: &Process) -> Option<String> {
-        self.session.clone().or_else(|| process.env("CLAUDE_CODE_SESSION_ID"))
-    }
-
-    pub fn command<'a>(&self, project: &'a Project<'a>) -> LoopCommand<'a> {
-        LoopCommand { project, session: self.id(project.process), now: project.process.now() }
-    }
-}
 
 /// A command that changes a loop.
 pub struct LoopCommand<'a> {
@@ -97,7 +82,8 @@ impl LoopCommand<'_> {
         if let Some(before) = before {
             self.tell_user(the_loop, before, store, state);
         }
-        note_drivers(&mut plan, the_loop, before, state);
+        let caller = self.project.process.env("CLAUDE_CODE_SESSION_ID");
+        note_drivers(&mut plan, the_loop, before, caller.as_deref(), state);
         store.commit(&plan.changes, state)?;
         // One that a person has started, or goes on with, waits for the next session.
         let waits = the_loop.is_running() && the_loop.owner().is_none();
@@ -183,7 +169,8 @@ impl LoopCommand<'_> {
             let more = if kind == LoopKind::Queue { ", `--reset` starts anew" } else { "" };
             bail!("{article} {title} is open: `{}` ends it{more}", open.command("cancel"));
         }
-        self.session.as_deref().map_or(Ok(()), |id| ensure_free(id, kind, folder, state))
+        let driver = self.starter(state)?;
+        driver.map_or(Ok(()), |id| ensure_free(&id, kind, folder, state))
     }
 
     pub fn adopt(&self, the_loop: &mut dyn Loop, state: &State) -> anyhow::Result<String> {
@@ -242,16 +229,26 @@ impl LoopCommand<'_> {
 
     /// What is said of a loop that has just been started.
     pub fn started(&self, the_loop: &dyn Loop) -> String {
-        let (title, driver) = (the_loop.title(), self.driver());
+        let (title, driver) = (the_loop.title(), driver(the_loop.owner()));
         with_reason(&format!("Started: {title}, driven by {driver}."), the_loop)
     }
 
-    /// Who drives a loop that has just been started.
-    pub fn driver(&self) -> String {
+    /// The session that is to drive a loop that is started now: the one that the command acts for,
+    /// else the only one that lives. `None`: the next one.
+    pub fn starter(&self, state: &State) -> anyhow::Result<Option<String>> {
         match &self.session {
-            Some(id) => format!("session {id}"),
-            None => "the next session here, if it is the only one".into(),
+            None if state.all::<Live>().next().is_none() => Ok(None),
+            None => the_session(None, state).map(Some),
+            named => Ok(named.clone()),
         }
+    }
+}
+
+/// Who drives a loop that has just been started.
+pub fn driver(owner: Option<&str>) -> String {
+    match owner {
+        Some(id) => format!("session {id}"),
+        None => "the next session here, if it is the only one".into(),
     }
 }
 
@@ -315,22 +312,14 @@ fn ensure_free(session: &str, kind: LoopKind, folder: &str, state: &State) -> an
     }
 }
 
-/// The session that is named, or the only one that lives.
-fn the_session(named: Option<String>, state: &State) -> anyhow::Result<String> {
-    let mut lives = state.all::<Live>().map(|live| &live.session_id);
-    match (named, lives.next(), lives.next()) {
-        (Some(id), ..) if !is_live(&id, state) => {
-            bail!("session {id} is not live (hookkeeper sessions)")
-        }
-        (Some(id), ..) => Ok(id),
-        (None, Some(id), None) => Ok(id.clone()),
-        (None, None, _) => bail!("no session is live; name one: --session ID"),
-        _ => bail!("several sessions are live; name one: --session ID (hookkeeper sessions)"),
-    }
-}
-
 /// The session that drives a loop knows it, and one that does not any more forgets it.
-fn note_drivers(plan: &mut Plan, the_loop: &dyn Loop, before: Option<&Before>, state: &State) {
+fn note_drivers(
+    plan: &mut Plan,
+    the_loop: &dyn Loop,
+    before: Option<&Before>,
+    caller: Option<&str>,
+    state: &State,
+) {
     let (kind, folder) = (the_loop.kind(), the_loop.folder());
     let driver = the_loop.owner().filter(|_| the_loop.is_running());
     let before_driver =
@@ -346,6 +335,9 @@ fn note_drivers(plan: &mut Plan, the_loop: &dyn Loop, before: Option<&Before>, s
         if drives != drove {
             kind.set_note(live, Some(folder).filter(|_| drives));
             live.loop_iterations.clear();
+            live.loop_exit_told = false;
+            // Whoever runs the command reads its answer.
+            live.loop_untold = drives && caller != Some(live.session_id.as_str());
         }
         if (drives || drove) && is_other {
             live.loop_verdict.clone_from(verdict);
