@@ -30,7 +30,7 @@ use hookkeeper::inside::loops::governor::Stop;
 use hookkeeper::inside::loops::governor::decide;
 use hookkeeper::inside::loops::queue::document::Item;
 use hookkeeper::inside::loops::queue::document::Queue;
-use hookkeeper::inside::loops::queue::progress::Evidence;
+use hookkeeper::inside::loops::queue::progress;
 use hookkeeper::inside::loops::queue::rules::QueueLoop;
 use hookkeeper::inside::loops::queue::rules::start;
 
@@ -114,7 +114,7 @@ fn a_queue_loop_keeps_the_rules() {
         let mut dice = Dice(seed * 7 + 3);
         let mut queue = Queue::default();
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        start(&mut queue, "task", Some("s".into()), &Evidence::default(), now);
+        start(&mut queue, "task", Some("s".into()), &progress::Evidence::default(), now);
         queue.max_iterations = Some(1 + dice.roll(20));
         queue.max_minutes = (dice.roll(3) == 0).then(|| 1 + dice.roll(200));
         queue.gates = (0..dice.roll(3)).map(|n| format!("gate{n}")).collect();
@@ -124,27 +124,36 @@ fn a_queue_loop_keeps_the_rules() {
             verdict: driven.queue.ending.verdict.clone(),
             waits: false,
         };
-        play(seed, QueueLoop { queue, evidence: Evidence::default() }, stand, |driven, dice| {
-            // The model works on its items and gates, and sometimes writes nonsense.
-            let queue = &mut driven.queue;
-            match dice.roll(6) {
-                0 => {
-                    queue.add(Item { priority: "S1".into(), title: "i".into(), ..Item::default() });
-                }
-                1 => queue.items.iter_mut().for_each(|item| item.status = "done".into()),
-                2 | 3 => {
-                    for name in queue.gate_names() {
-                        let status = ["pass", "warn", "fail"][dice.roll(3) as usize];
-                        let gate = serde_json::json!({"status": status, "iteration": queue.iteration, "timestamp": ""});
-                        queue.gate_results.insert(name, gate);
+        play(
+            seed,
+            QueueLoop { queue, evidence: progress::Evidence::default() },
+            stand,
+            |driven, dice| {
+                // The model works on its items and gates, and sometimes writes nonsense.
+                let queue = &mut driven.queue;
+                match dice.roll(6) {
+                    0 => {
+                        queue.add(Item {
+                            priority: "S1".into(),
+                            title: "i".into(),
+                            ..Item::default()
+                        });
                     }
+                    1 => queue.items.iter_mut().for_each(|item| item.status = "done".into()),
+                    2 | 3 => {
+                        for name in queue.gate_names() {
+                            let status = ["pass", "warn", "fail"][dice.roll(3) as usize];
+                            let gate = serde_json::json!({"status": status, "iteration": queue.iteration, "timestamp": ""});
+                            queue.gate_results.insert(name, gate);
+                        }
+                    }
+                    4 => {
+                        queue.gate_results.insert("odd".into(), serde_json::json!([1, "x"]));
+                    }
+                    _ => {}
                 }
-                4 => {
-                    queue.gate_results.insert("odd".into(), serde_json::json!([1, "x"]));
-                }
-                _ => {}
-            }
-        });
+            },
+        );
     }
 }
 

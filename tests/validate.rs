@@ -53,7 +53,7 @@ fn settings_are_the_users() {
     let settings = scratch.root().join(".claude/hookkeeper.json");
     for (text, problem) in [
         ("{\"keep_backups\": \"three\"}", "/keep_backups: is a string, must be a whole number"),
-        ("{\"redact\": [\"(\"]}", "`redact` cannot be [\"(\"]"),
+        ("{\"redact\": [\"(\"]}", "the pattern `(` in `redact` is no regular expression"),
         ("{", "is not JSON: EOF while parsing an object at line 1 column 1"),
     ] {
         fs::write(&settings, text).unwrap();
