@@ -68,11 +68,15 @@ impl World {
         scratch.hook(&event(&session, "PreCompact", json!({"trigger": "auto"})));
         plan.init(&[]);
         plan.good("start", &["L1-001"]);
+        // Another session's: one drives only one loop.
+        scratch.hook(&event("other", "SessionStart", json!({"source": "startup"})));
         good(scratch.run(
             &[
                 "iterative",
                 "new",
                 "auth",
+                "--session",
+                "other",
                 "--task",
                 "Login",
                 "--mode",
@@ -84,6 +88,7 @@ impl World {
             ],
             b"",
         ));
+        scratch.hook(&event("other", "SessionEnd", json!({"reason": "other"})));
         if !start.is_empty() {
             let args: Vec<&str> = start.iter().copied().chain(["--session", &session]).collect();
             good(scratch.run(&args, b""));

@@ -910,7 +910,7 @@ fn a_folder_that_is_a_link_loses_no_event() {
     std::os::unix::fs::symlink(&elsewhere, scratch.root().join(".claude/iterative")).unwrap();
     let told = scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "go"}))).stdout;
     assert!(told.contains("iterative") && told.contains("symlink"), "{told}");
-    assert_eq!(scratch.doc(&format!("session/live/{SESSION}.json"))["task"], "go");
+    assert_eq!(scratch.doc(&format!("session/live/{SESSION}.json"))["last_prompt"], "go");
     let run = scratch.run(&NEW, b"");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     assert!(run.stderr.contains("symlink"), "{}", run.stderr);

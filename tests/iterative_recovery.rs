@@ -254,6 +254,9 @@ fn the_two_hundred_and_first_task_is_a_task_too() {
         fs::File::open(&folder).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
     }
     good(scratch.run(&NEW, b""));
+    for other in [OTHER, "third"] {
+        scratch.hook(&event(other, "SessionStart", json!({"source": "startup"})));
+    }
     good(
         scratch.run(
             &[&["iterative", "new", "zz"][..], &NEW[3..], &["--session", OTHER]].concat(),

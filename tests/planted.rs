@@ -56,15 +56,22 @@ fn attackers() -> Scratch {
         let title = word(&format!("item {n}"));
         good(scratch.run(&["queue", "add", "--priority", "S1", "--title", &title], b""));
     }
-    good(scratch.run(&["loop", "start", &word("loop")], b""));
-    good(scratch.run(&["branch", "loop", "start", &word("prompt"), "--promise", "X"], b""));
+    // A session drives one loop.
+    let start = |session: &str, args: &[&str]| {
+        scratch.hook(&event(session, "SessionStart", json!({"source": "startup"})));
+        scratch.hook(&event(session, "UserPromptSubmit", json!({"prompt": "Go"})));
+        good(scratch.run(&[args, &["--session", session]].concat(), b""));
+        scratch.hook(&event(session, "SessionEnd", json!({"reason": "other"})));
+    };
+    start("first", &["loop", "start", &word("loop")]);
+    start("second", &["branch", "loop", "start", &word("prompt"), "--promise", "X"]);
     good(scratch.run(&["branch", "handoff", "--type", "session"], b""));
-    good(scratch.run(&["autonomous", "start", &word("feature")], b""));
+    start("third", &["autonomous", "start", &word("feature")]);
     for slug in ["pl4nted-one", "pl4nted-two", "pl4nted-three"] {
         let task = word(slug);
         let unit = format!("T1: {} | it is", word("unit"));
         let new = ["iterative", "new", slug, "--task", &task, "--mode", "development"];
-        good(scratch.run(&[&new[..], &["--unit", &unit]].concat(), b""));
+        start(slug, &[&new[..], &["--unit", &unit]].concat());
     }
     scratch.env.insert("CLAUDE_PID".into(), "999999999".into());
     scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));

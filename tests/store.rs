@@ -166,7 +166,7 @@ fn unknown_fields_survive_every_document_that_is_rewritten() {
     let scratch = Scratch::new();
     scratch.hook(&start());
     scratch.hook(&agent("a1"));
-    let failure = json!({"tool_name": "Bash", "tool_input": {"command": "node a.js"}, "tool_use_id": "t1", "error": "SyntaxError: x"});
+    let failure = json!({"tool_name": "Bash", "tool_input": {"command": "node src/a.js"}, "tool_use_id": "t1", "error": "Exit code 1\nsrc/a.js:3\nSyntaxError: x"});
     scratch.hook(&event("PostToolUseFailure", failure));
     let documents = [
         "session/live/s1.json",
@@ -181,7 +181,7 @@ fn unknown_fields_survive_every_document_that_is_rewritten() {
         fs::write(scratch.state().join(document), value.to_string()).unwrap();
     }
     scratch.hook(&agent("a2"));
-    let failure = json!({"tool_name": "Bash", "tool_input": {"command": "node b.js"}, "tool_use_id": "t2", "error": "SyntaxError: y"});
+    let failure = json!({"tool_name": "Bash", "tool_input": {"command": "node src/b.js"}, "tool_use_id": "t2", "error": "Exit code 1\nsrc/b.js:3\nSyntaxError: y"});
     scratch.hook(&event("PostToolUseFailure", failure));
     for document in documents {
         let value = scratch.doc(document);

@@ -23,7 +23,7 @@ use mutations::mutations;
 use serde_json::{Value, json};
 
 /// Cases that break a document on purpose.
-const BROKEN: [&str; 9] = [
+const BROKEN: [&str; 10] = [
     "stop/loop_in_a_file_that_cannot_be_read/",
     "stop/loop_with_a_word_for_a_number/",
     "/unreadable_",
@@ -33,6 +33,7 @@ const BROKEN: [&str; 9] = [
     "session_start/settings_that_are_no_json/",
     "stop/iterative_in_an_unknown_phase/",
     "stop/iterative_state_that_cannot_be_read/",
+    "stop/iterative_state_that_is_broken_is_made_anew/",
 ];
 /// Cases with documents that have only the fields that matter there.
 const SHORT: [&str; 7] = [

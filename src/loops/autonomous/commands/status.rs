@@ -8,6 +8,7 @@ use crate::client::prices;
 use crate::client::transcript::spent::Spent;
 use crate::console::checkout;
 use crate::console::project::Project;
+use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
 use crate::core::text::clip;
@@ -183,7 +184,7 @@ fn spelled(spent: &Spent) -> String {
         true => usd,
         false => format!(
             "{usd} (without {}: the price is not known, as of {})",
-            spent.unpriced.join(", "),
+            one_line(&spent.unpriced.join(", ")),
             prices::AS_OF
         ),
     }
