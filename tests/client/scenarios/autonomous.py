@@ -8,12 +8,14 @@ from .reading import check_closed, heard, in_another_terminal, only_entry
 
 START = "hookkeeper autonomous start 'Add login' --skip-brainstorm"
 PROMISE = "<promise>SHIPPED</promise>"
+# At the first block, and at the first after a person's prompt.
+EXIT = "To end it: type \"stop the loop\", or run `hookkeeper autonomous cancel`"
 
 
 def autonomous_ships(bench, check):
     """All phases. The acceptance tests wait for a person, who types `approve`; the model cannot do it for them."""
     first = bench.run("GO", "Approve? No, test 3 is wrong", "approve", rules=turns(
-        bash(START), f"Planning. {PROMISE}",
+        bash(START), f"Planning.\n{PROMISE}",
         bash(f"{_write('docs/plan.md')} && {_advance('--artifact docs/plan.md')}"),
         bash(f"{_write('tests/auth.rb')} && {_advance('--artifact tests/auth.rb')}"),
         bash("hookkeeper autonomous approve; echo exit $?; env -u CLAUDECODE hookkeeper autonomous approve; echo exit $?"),
@@ -24,7 +26,7 @@ def autonomous_ships(bench, check):
         bash(f"{_advance('--findings 1')} && {_write('src/auth.rb', 'better')} && {_advance()} && {_advance('--findings 0')}"),
         bash(f"{_write('docs/solutions.md')} && {_advance('--artifact docs/solutions.md')} && "
              f"{_write('docs/tests.md')} && {_advance('--findings 0')}"),
-        f"Merged. {PROMISE}", bash(_advance("--pr-url https://example.com/pull/7")), f"Merged. {PROMISE}"))
+        f"Merged.\n{PROMISE}", bash(_advance("--pr-url https://example.com/pull/7")), f"Merged.\n{PROMISE}"))
     _check_count(check, first, 15)
     reasons = _feedback(first)
     check.equal("blocks", [reason.partition("\n")[0] for reason in reasons], [
@@ -50,12 +52,12 @@ def autonomous_ships(bench, check):
     check.contains("what the model heard with the approval", approved, "A person approved the acceptance tests.", times=1)
     told = _told(first)
     check.equal("what the user was told", told, [
-        'HookKeeper: autonomous loop "Add login", phase plan, iteration 1 of 50',
+        f'HookKeeper: autonomous loop "Add login", phase plan, iteration 1 of 50. {EXIT}',
         'HookKeeper: the autonomous loop "Add login" waits for you to approve the acceptance tests in tests/auth.rb. '
         'Type "approve" and nothing else, or run `hookkeeper autonomous approve` in a terminal of your own.',
         'HookKeeper: the autonomous loop "Add login" waits for you to approve the acceptance tests in tests/auth.rb. '
         'Type "approve" and nothing else, or run `hookkeeper autonomous approve` in a terminal of your own.',
-        'HookKeeper: autonomous loop "Add login", phase review, iteration 2 of 50',
+        f'HookKeeper: autonomous loop "Add login", phase review, iteration 2 of 50. {EXIT}',
         'HookKeeper: autonomous loop "Add login", phase ship, iteration 3 of 50',
         'HookKeeper: the autonomous loop "Add login", phase ship, iteration 3 of 50 is complete: the promise SHIPPED was made.'])
     state = _state(bench)
@@ -125,7 +127,7 @@ def autonomous_out_of_rounds(bench, check):
         bash(f"{_write('tests/auth.rb')} && {_advance('--artifact tests/auth.rb')}"),
         bash(f"{_write('docs/plan.md', 'deeper')} && {_advance('--artifact docs/plan.md')}"),
         bash(f"{_write('src/auth.rb')} && {_advance()}"),
-        bash(f"{_advance()}; {_advance('--findings 2')}"), f"Reviewed. {PROMISE}", "No.",
+        bash(f"{_advance()}; {_advance('--findings 2')}"), f"Reviewed.\n{PROMISE}", "No.",
         bash("hookkeeper autonomous cancel"), "Stopped."))
     _check_count(check, client, 10)
     review = heard(client.requests[6])

@@ -102,7 +102,8 @@ def iterative_two_units(bench, check):
     told = [message for message in _told(client) if "task auth" in message]
     places = [message.partition('", ')[2] for message in told]
     check.equal("what the user was told", places, [
-        "T1 iteration 2 of 4, 0 of 2 done", "T1 confirmation 1, 0 of 2 done", "T1 iteration 3 of 4, 0 of 2 done",
+        "T1 iteration 2 of 4, 0 of 2 done. To end it: type \"stop the loop\", or run `hookkeeper iterative cancel auth`",
+        "T1 confirmation 1, 0 of 2 done", "T1 iteration 3 of 4, 0 of 2 done",
         "T1 confirmation 2, 0 of 2 done", "T1 verification, 0 of 2 done", "T2 iteration 1 of 5, 1 of 2 done",
         "T2 confirmation 1, 1 of 2 done", "T2 verification, 1 of 2 done", "phase verify, 2 of 2 done",
         "2 of 2 done is complete: all 2 units are done."])

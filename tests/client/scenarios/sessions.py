@@ -115,7 +115,7 @@ def two_clients(bench, check):
             "ended": "other", "agents": {"spawned": count, "completed": count, "failed": 0}})
         results = bench.books.results(client.session_id).values()
         check.equal(f"results of {client.prompts[0]}", sorted(result["task"] for result in results), tasks)
-        check.contains(f"what {client.prompts[0]} heard", all_heard(client), f"HookKeeper: {count} agent")
+        check.contains(f"what {client.prompts[0]} heard", all_heard(client), f"HookKeeper: {count} marked finding")
     check.lacks("what left heard", all_heard(left), "Right finding")
     check.lacks("what right heard", all_heard(right), "Left finding")
     check.equal("sessions in metrics.json", len(bench.books.metrics()), 2)

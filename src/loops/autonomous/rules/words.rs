@@ -39,7 +39,7 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> Words {
     lines.extend(asks_for(state, phase).map(str::to_owned));
     if phase == Phase::Ship {
         lines.push(format!(
-            "The loop is complete when a message says <promise>{}</promise> and that is true.",
+            "The loop is complete when a message has <promise>{}</promise> alone on a line, and that is true.",
             clip(&state.completion_promise, 200)
         ));
     }
