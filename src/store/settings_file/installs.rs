@@ -2,9 +2,10 @@
 //! this machine. The record of a project is in the project, and may have come with it: what it says
 //! that a file was is only believed if it is known here.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::id::sha256_hex;
 use crate::store::dir::Dir;
 
@@ -31,13 +32,16 @@ pub struct Installs {
 }
 
 impl Installs {
-    pub fn of(file: &Path, client: Option<&Path>) -> Self {
-        let parent = file.parent().and_then(|parent| parent.canonicalize().ok());
-        let file = match (parent, file.file_name()) {
-            (Some(parent), Some(name)) => parent.join(name),
-            _ => file.to_owned(),
-        };
-        Self { client: client.map(Path::to_owned), file }
+    pub fn of(file: &Path, client: Option<&Path>) -> Result<Self> {
+        let file =
+            match (file.parent().map(|parent| (parent, parent.canonicalize())), file.file_name()) {
+                (Some((_, Ok(parent))), Some(name)) => parent.join(name),
+                (Some((parent, Err(error))), _) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io("resolve", parent, error));
+                }
+                _ => file.to_owned(),
+            };
+        Ok(Self { client: client.map(Path::to_owned), file })
     }
 
     /// Notes an install, before it is made.
@@ -48,10 +52,12 @@ impl Installs {
     }
 
     pub fn knows(&self, before: Option<&[u8]>, after: &str) -> Result<bool> {
-        let Some(client) = self.client.as_deref().filter(|client| client.exists()) else {
-            return Ok(false);
+        let Some(client) = &self.client else { return Ok(false) };
+        let client = match Dir::open(client) {
+            Err(error) if error.is_not_found() => return Ok(false),
+            other => other?,
         };
-        let Some(folder) = Dir::open(client)?.sub(FOLDER)? else { return Ok(false) };
+        let Some(folder) = client.sub(FOLDER)? else { return Ok(false) };
         let known = folder.read(FILE)?.unwrap_or_default();
         let digest = self.digest(before, after);
         Ok(known.split(|byte| *byte == b'\n').any(|line| line == digest.as_bytes()))
