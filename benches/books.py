@@ -123,6 +123,14 @@ class Kept:
                 new.rename(path)
 
 
+def mark_as_own(state: Path) -> None:
+    """A copy is not believed: the mark that `hookkeeper trust` would make, in the form that needs no birth times."""
+    lock = state / ".lock"
+    lock.write_bytes(b"")
+    seconds, nanos = divmod(lock.stat().st_ctime_ns, 10**9)
+    (state / ".gitignore").write_text(f"*\n# c {lock.stat().st_ino} {seconds}.{nanos:09} since 0.0\n")
+
+
 def age(project: Project, agents: int, errors: int, sessions: int) -> None:
     """Sends agents and errors through the program, and writes past sessions into the metrics."""
     session = project.state / "session"
@@ -232,7 +240,7 @@ def compaction(project: Project, transcript: Path) -> Contestant:
         newest = max((project.state / "compaction").iterdir())
         backup = json.loads(newest.read_bytes())
         read = backup["files_in_context"] and backup["context_tokens_before"]
-        if backup["preserved"]["session"]["task"] != task(n) or not read:
+        if backup["preserved"]["session"]["last_prompt"] != task(n) or not read:
             raise Failed(f"{newest} is not what was asked for")
 
     return project.hook("PreCompact", lambda n: fields, "backup in", None,

@@ -119,6 +119,7 @@ class Bench:
         end_limits = self.limits("SessionEnd", ending, 1)
         for copy in ("aged-quiet", "aged-own"):
             shutil.copytree(self.aged.root, self.room / copy)
+            books.mark_as_own(self.room / copy / ".claude/state")
         quiet, own = self.project("aged-quiet"), self.project("aged-own")
         quiet.send("SessionEnd", reason="other")
         end = books.session_end(ending, Kept(ending, "session/metrics.json"))
