@@ -95,10 +95,11 @@ impl Origin {
         let failed = |error| Error::io("mark", &state.path_of(LOCK), error);
         let lines = self.lines();
         let own = mark('b', &seen, own_birth(&seen), self.since);
-        let (directory, kept) = match own.is_some() {
-            true => (mark('b', &of_dir, of_dir.birth, self.since), ""),
-            false => (mark('c', &seen, Some(seen.changed), self.since), lines.as_str()),
-        };
+        // The lock may have been removed under our hands, or have a second name: then `.gitignore` has
+        // all of it. Without birth times it is the lock's last change that proves it.
+        let directory = mark('b', &of_dir, of_dir.birth, self.since)
+            .or_else(|| mark('c', &seen, Some(seen.changed), self.since));
+        let kept = if own.is_some() { "" } else { lines.as_str() };
         if let Some(own) = own {
             let text = format!("{own}\n{lines}");
             lock.file().write_all_at(text.as_bytes(), 0).map_err(failed)?;
