@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::process::child::{self, Input, Run};
@@ -14,7 +15,7 @@ use crate::process::child::{self, Input, Run};
 pub struct Git {
     pub dir: PathBuf,
     /// What is left of the time that all its answers together may take, where somebody waits.
-    left: Option<Cell<Duration>>,
+    left: Option<Rc<Cell<Duration>>>,
 }
 
 #[derive(Debug)]
@@ -23,7 +24,6 @@ pub struct GitOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
-    pub micros: u64,
 }
 
 /// An empty value takes a variable away: those that would lead git elsewhere than to `dir`, which a
@@ -67,23 +67,17 @@ impl Git {
 
     /// All answers together take no longer than this; what is asked after that is an error.
     pub fn within(dir: &Path, limit: Duration) -> Self {
-        Self { dir: dir.to_owned(), left: Some(Cell::new(limit)) }
+        Self { dir: dir.to_owned(), left: Some(Rc::new(Cell::new(limit))) }
+    }
+
+    /// The same in another directory, within the same time.
+    pub fn at(&self, dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), left: self.left.clone() }
     }
 
     /// Asks git something. An error means that it could not be started.
     pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> io::Result<GitOutput> {
         self.run(args, Input::Nothing, ANSWER)
-    }
-
-    /// The same within a limit, with how long it took. One that was ended for that has no code.
-    pub fn ask_within<A: AsRef<OsStr>>(
-        &self,
-        args: &[A],
-        limit: Duration,
-    ) -> io::Result<(GitOutput, Duration)> {
-        let said = self.run(args, Input::Nothing, limit)?;
-        let took = Duration::from_micros(said.micros);
-        Ok((said, took))
     }
 
     /// What it answers, without the last line break; `None` if it says no.
@@ -143,7 +137,7 @@ impl Git {
         let set = SET.iter().chain(off).flat_map(|set| ["-c".as_ref(), OsStr::new(*set)]);
         let args: Vec<&OsStr> =
             dir.into_iter().chain(set).chain(args.iter().map(AsRef::as_ref)).collect();
-        let left = self.left.as_ref().map(Cell::get);
+        let left = self.left.as_ref().map(|left| left.get());
         let limit = left.map_or(limit, |left| limit.min(left));
         if limit.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
@@ -163,7 +157,6 @@ impl Git {
             code: ended.code,
             out: String::from_utf8_lossy(&ended.stdout).into_owned(),
             err: String::from_utf8_lossy(&ended.stderr).into_owned(),
-            micros: ended.micros,
         })
     }
 }

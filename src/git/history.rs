@@ -1,8 +1,6 @@
 //! What the history of a checkout proves: that a commit is there, is new, and changed a file.
 
-use std::cell::Cell;
 use std::io;
-use std::time::Duration;
 
 use crate::core::text::clip;
 use crate::git::command::{Git, GitOutput, explain_start_error};
@@ -32,39 +30,16 @@ pub enum Shows<'a> {
     Tag(&'a str),
 }
 
-/// How long all questions together may take.
-pub struct Patience(Cell<Duration>);
-
-impl Patience {
-    pub fn new(limit: Duration) -> Self {
-        Self(Cell::new(limit))
-    }
-
-    fn ask(&self, git: &Git, args: &[&str]) -> Result<GitOutput, String> {
-        let left = self.0.get();
-        if left.is_zero() {
-            return Err(SLOW.into());
-        }
-        let said = git.ask_within(args, left);
-        let (said, took) = said.map_err(|error: io::Error| explain_start_error(&error))?;
-        self.0.set(left.saturating_sub(took));
-        match said.code {
-            Some(_) => Ok(said),
-            None => Err(SLOW.into()),
-        }
-    }
-}
-
 const SLOW: &str = "git did not answer in time";
 /// So many commits are looked through.
 const MOST: &str = "--max-count=10000";
 
 /// What is wrong with a claim; `None` if nothing is.
-pub fn fault(git: &Git, claim: &Claim, patience: &Patience) -> Option<String> {
+pub fn fault(git: &Git, claim: &Claim) -> Option<String> {
     let said = match claim.shows {
         _ if !is_sha(claim.sha) => Ok(Some(unknown(claim.sha))),
-        Shows::Known => place(git, claim.sha, patience).map(|place| place.err()),
-        _ => check_new(git, claim, patience),
+        Shows::Known => place(git, claim.sha).map(|place| place.err()),
+        _ => check_new(git, claim),
     };
     said.unwrap_or_else(Some)
 }
@@ -74,7 +49,7 @@ pub fn is_sha(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn check_new(git: &Git, claim: &Claim, patience: &Patience) -> Result<Option<String>, String> {
+fn check_new(git: &Git, claim: &Claim) -> Result<Option<String>, String> {
     let since: Vec<String> =
         claim.since.iter().filter(|sha| is_sha(sha)).map(|sha| format!("^{sha}")).collect();
     let mut args =
@@ -91,7 +66,7 @@ fn check_new(git: &Git, claim: &Claim, patience: &Patience) -> Result<Option<Str
     if let Shows::File(path) = claim.shows {
         args.push(path);
     }
-    let log = patience.ask(git, &args)?;
+    let log = ask(git, &args)?;
     let is_it = |line: &&str| {
         let (sha, at) = line.split_once(' ').unwrap_or((line, ""));
         let at = at.parse::<i64>().ok();
@@ -100,12 +75,12 @@ fn check_new(git: &Git, claim: &Claim, patience: &Patience) -> Result<Option<Str
     };
     if log.is_good() && log.out.lines().any(|line| is_it(&line)) {
         return match claim.shows {
-            Shows::Tag(name) => tag_fault(git, name, claim.sha, patience),
+            Shows::Tag(name) => tag_fault(git, name, claim.sha),
             _ => Ok(None),
         };
     }
     // Why not: it is not there, or not new.
-    if let Err(why) = place(git, claim.sha, patience)? {
+    if let Err(why) = place(git, claim.sha)? {
         return Ok(Some(why));
     }
     let sha = clip(claim.sha, 40);
@@ -119,22 +94,16 @@ fn check_new(git: &Git, claim: &Claim, patience: &Patience) -> Result<Option<Str
     }))
 }
 
-fn tag_fault(
-    git: &Git,
-    name: &str,
-    sha: &str,
-    patience: &Patience,
-) -> Result<Option<String>, String> {
+fn tag_fault(git: &Git, name: &str, sha: &str) -> Result<Option<String>, String> {
     let named = format!("refs/tags/{name}^{{commit}}");
-    let said =
-        patience.ask(git, &["rev-parse", "--verify", "--quiet", "--end-of-options", &named])?;
+    let said = ask(git, &["rev-parse", "--verify", "--quiet", "--end-of-options", &named])?;
     let is_it = said.is_good() && said.out.trim().starts_with(&sha.to_ascii_lowercase());
     Ok((!is_it).then(|| format!("no tag {} names commit {}", clip(name, 80), clip(sha, 40))))
 }
 
 /// Whether a commit is in the history of HEAD; else where it is.
-fn place(git: &Git, sha: &str, patience: &Patience) -> Result<Result<(), String>, String> {
-    let said = patience.ask(git, &["merge-base", "--is-ancestor", sha, "HEAD"])?;
+fn place(git: &Git, sha: &str) -> Result<Result<(), String>, String> {
+    let said = ask(git, &["merge-base", "--is-ancestor", sha, "HEAD"])?;
     Ok(match said.code {
         Some(0) => Ok(()),
         Some(1) => Err(format!("commit {} is not in the history of HEAD", clip(sha, 40))),
@@ -143,6 +112,15 @@ fn place(git: &Git, sha: &str, patience: &Patience) -> Result<Result<(), String>
         }
         _ => Err(unknown(sha)),
     })
+}
+
+fn ask(git: &Git, args: &[&str]) -> Result<GitOutput, String> {
+    match git.ask(args) {
+        Ok(said) if said.code.is_some() => Ok(said),
+        Ok(_) => Err(SLOW.into()),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(SLOW.into()),
+        Err(error) => Err(explain_start_error(&error)),
+    }
 }
 
 fn unknown(sha: &str) -> String {

@@ -14,7 +14,7 @@ use crate::core::redaction::Redactor;
 use crate::core::time::Time;
 use crate::execute::unfinished::{self, Unfinished};
 use crate::git::command::{self, explain_start_error};
-use crate::git::history::{self, Claim, Patience};
+use crate::git::history::{self, Claim};
 use crate::git::refs::{self, Git};
 use crate::process::client::{self, Client};
 use crate::process::{Process, digest, files};
@@ -29,17 +29,15 @@ pub struct World<'a> {
     process: &'a Process,
     root: &'a Path,
     git: OnceCell<Git>,
+    /// Git as a program, within the time that one event has for it.
     asked: command::Git,
     client: OnceCell<Client>,
-    /// For git as a program.
-    patience: Patience,
 }
 
 impl<'a> World<'a> {
     pub fn new(process: &'a Process, root: &'a Path) -> Self {
         let asked = command::Git::within(root, GIT);
-        let patience = Patience::new(GIT);
-        Self { process, root, git: OnceCell::new(), asked, client: OnceCell::new(), patience }
+        Self { process, root, git: OnceCell::new(), asked, client: OnceCell::new() }
     }
 
     /// As it was when an event came that had to wait.
@@ -99,7 +97,7 @@ impl Facts for World<'_> {
         let fault = |claim: &Claim| {
             let mut found = Some("there is no checkout to ask git in".to_owned());
             for checkout in &checkouts {
-                found = history::fault(&command::Git::in_dir(checkout), claim, &self.patience);
+                found = history::fault(&self.asked.at(checkout), claim);
                 if found.is_none() {
                     break;
                 }

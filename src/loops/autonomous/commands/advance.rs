@@ -14,7 +14,7 @@ use crate::core::redaction::Redactor;
 use crate::core::text::{Extra, clip};
 use crate::core::time;
 use crate::git::command::Git;
-use crate::git::history::{self, Patience, Shows};
+use crate::git::history::{self, Shows};
 use crate::loops::autonomous::commands::{change, load, progress_file, required};
 use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::{Phase, Proof};
@@ -221,7 +221,7 @@ fn prove(
         _ => receipts::shows(&receipt, phase),
     };
     let claim = receipts::claim_of(&sha, shows, known, &seen.started_at);
-    if let Some(fault) = history::fault(&git, &claim, &Patience::new(PATIENCE)) {
+    if let Some(fault) = history::fault(&Git::within(&git.dir, PATIENCE), &claim) {
         bail!("{fault}; {}", wanted(phase));
     }
     Ok(Proven { artifact, git_sha: sha, head: head.to_owned(), branch })

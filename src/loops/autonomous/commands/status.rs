@@ -13,7 +13,7 @@ use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
 use crate::core::text::clip;
 use crate::git::command::Git;
-use crate::git::history::{self, Claim, Patience, Shows};
+use crate::git::history::{self, Claim, Shows};
 use crate::loops::autonomous::commands::read;
 use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::Phase;
@@ -160,7 +160,7 @@ fn fault(
         (shows, _) => shows,
     };
     let claim = Claim { sha: receipt.sha(), shows, since: Vec::new(), not_before: None };
-    history::fault(git, &claim, &Patience::new(PATIENCE))
+    history::fault(&Git::within(&git.dir, PATIENCE), &claim)
 }
 
 /// What the loop has spent: by the session's transcript up to now, as far as that can be read.
