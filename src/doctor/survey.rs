@@ -7,6 +7,7 @@ use rustix::fs::{Access, AtFlags, FileType};
 
 use crate::core::error::Result;
 use crate::session::live::Live;
+use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::home::{self, IGNORE, LOCK};
 use crate::store::lock::{self, Taken};
@@ -102,7 +103,7 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
         let is_bad = matches!(seen.lock, LockFile::Bad(_));
         seen.is_foreign = !is_bad
             && state.names().is_ok_and(|names| {
-                names.iter().any(|name| !matches!(name.as_str(), LOCK | IGNORE | ".new"))
+                names.iter().any(|name| !matches!(name.as_str(), LOCK | IGNORE | NEW))
             });
         return seen;
     }

@@ -70,7 +70,7 @@ pub fn documents(all: &mut Documents) {
 }
 
 /// Where every new document is written before it takes its place.
-const NEW: &str = ".new";
+pub const NEW: &str = ".new";
 
 /// The documents of one project, locked.
 pub struct Store {

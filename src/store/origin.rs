@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::core::error::{Error, Result};
 use crate::process::wall_clock;
+use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::dir::seen::{Moment, Seen, seen_file};
 use crate::store::home::{IGNORE, LOCK};
@@ -19,9 +20,6 @@ use crate::store::lock::Lock;
 
 /// As much as is read of a mark at every event.
 const LONGEST: usize = 4096;
-
-/// What a kill leaves is swept by the next event.
-const NEW: &str = ".new";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {

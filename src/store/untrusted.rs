@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::core::error::{Error, Result};
 use crate::git::index::{self, Tracked};
+use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::dir::seen::Seen;
 use crate::store::home::{IGNORE, LOCK, SETTINGS};
@@ -22,7 +23,7 @@ const FILES: [&str; 2] = ["autonomous-loop.json", SETTINGS];
 /// A state directory that was not made here is emptied; the room that has what was in it.
 pub fn clear(state: &Dir) -> Result<Option<String>> {
     let mut names = state.names()?;
-    names.retain(|name| !matches!(name.as_str(), LOCK | IGNORE | ".new"));
+    names.retain(|name| !matches!(name.as_str(), LOCK | IGNORE | NEW));
     if names.is_empty() {
         return Ok(None);
     }
@@ -148,7 +149,7 @@ pub fn list(claude: &Dir, state: Option<&Dir>, origin: Option<&Origin>) -> Vec<I
     let Some(state) = state else { return items };
     if origin.is_none() {
         let mut names = state.names().unwrap_or_default();
-        names.retain(|name| !matches!(name.as_str(), LOCK | IGNORE | ".new") && !is_room(name));
+        names.retain(|name| !matches!(name.as_str(), LOCK | IGNORE | NEW) && !is_room(name));
         for name in names {
             add(state, &name, &format!("state/{name}"), &From::Place, &mut items);
         }
@@ -262,15 +263,15 @@ fn bring_back(from: &Dir, to: &Dir, path: &str, room: &str, left: &mut Vec<Strin
 
 /// Makes a file anew with what is in it, so that it came to be here and now.
 fn renew(claude: &Dir, state: &Dir, path: &str) -> Result<()> {
-    const NEW: &str = ".new";
     let (folder, name) = split(path);
     let below = if folder.is_empty() { None } else { claude.below(folder)? };
     let dir = below.as_ref().unwrap_or(claude);
     // A link is never followed, so there is nothing to believe in it.
     let Ok(Some(bytes)) = dir.read(name) else { return Ok(()) };
-    state.create(NEW, &bytes, true)?;
-    dir.copy_mode_to(name, state, NEW)?;
-    state.rename(NEW, dir, name)
+    state.write_and(NEW, &[&bytes], true, || {
+        dir.copy_mode_to(name, state, NEW)?;
+        state.rename(NEW, dir, name)
+    })
 }
 
 /// What is at a path below a directory.
