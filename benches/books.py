@@ -57,12 +57,11 @@ class Project:
         self.send("SubagentStop", **stopped(agent, self.transcript))
 
     def log_line(self) -> dict:
-        """What the last hook says about itself. The log may just have been turned over."""
-        logs = [self.state / "log" / name for name in ("hooks.jsonl", "hooks.1.jsonl")]
-        newest = next(log for log in logs if log.exists())
+        """What the last hook says about itself."""
+        newest = max((self.state / "journal").iterdir(), key=lambda path: path.stat().st_mtime_ns)
         with open(newest, "rb") as file:
-            end = os.pread(file.fileno(), 4096, max(0, newest.stat().st_size - 4096))
-        return json.loads(end.splitlines()[-1])
+            end = os.pread(file.fileno(), 65536, max(0, newest.stat().st_size - 65536))
+        return next(run for line in reversed(end.splitlines()) if "us" in (run := json.loads(line)))
 
     def document(self, name: str) -> dict:
         return json.loads((self.state / name).read_bytes())

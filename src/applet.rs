@@ -48,7 +48,7 @@ mod tests {
         );
         assert_eq!(find_words(&["hookkeeper", "hook"]), Applet::Hook(None));
         assert_eq!(find_words(&["hookkeeper", "hook", "Stop"]), Applet::Hook(Some(Kind::Stop)));
-        assert_eq!(find_words(&["hookkeeper", "hook", "PostToolBatch"]), Applet::ForeignHook);
+        assert_eq!(find_words(&["hookkeeper", "hook", "PermissionRequest"]), Applet::ForeignHook);
         assert_eq!(find_words(&["hookkeeper", "hook", "--help"]), Applet::CommandLine);
         assert_eq!(find_words(&["hookkeeper", "status"]), Applet::CommandLine);
         assert_eq!(find_words(&[]), Applet::CommandLine);

@@ -23,6 +23,7 @@ mod errors;
 mod execute;
 mod git;
 mod handoff;
+mod history;
 mod hook_path;
 mod hooks;
 mod loops;

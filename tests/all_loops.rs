@@ -201,7 +201,9 @@ fn another_live_session_may_only_adopt_it() {
         assert_eq!(stop(&scratch, OWNER), Value::Null, "{name}: once");
         good(kind.run(&other, &["resume", "--session", OWNER]));
         let said = good(kind.run(&other, &["adopt"]));
-        assert!(said.ends_with(&format!(": now driven by session {OTHER}\n")), "{name}: {said}");
+        let first = said.lines().next().unwrap();
+        assert!(first.ends_with(&format!(": now driven by session {OTHER}")), "{name}: {said}");
+        assert!(said.lines().count() > 1, "{name}: who drives it hears how it works: {said}");
         let told = stop(&scratch, OWNER);
         assert_eq!(told.get("decision"), None, "{name}: {told}");
         let told = told["systemMessage"].as_str().unwrap();

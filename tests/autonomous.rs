@@ -20,7 +20,7 @@ use support::{Scratch, event, good, refused};
 fn a_feature_is_shipped() {
     let scratch = shop();
     let text = start(&scratch, &[]);
-    assert!(text.starts_with("Started: autonomous loop \"Add user authentication\", phase brainstorm, iteration 0 of 50, driven by session 0f3e8a2c"), "{text}");
+    assert!(text.starts_with("Started: autonomous loop \"Add user authentication\", phase brainstorm, iteration 1 of 50, driven by session 0f3e8a2c"), "{text}");
     assert_eq!(git(&scratch, &["status", "--porcelain"]), "", "git does not see the state");
     let reason = stop(&scratch, "<promise>SHIPPED</promise>");
     assert!(blocked(&reason).contains("The promise came too early"), "{reason}");
@@ -207,7 +207,7 @@ fn a_session_drives_one_loop() {
     start(&scratch, &[]);
     refused(
         &scratch.run(&["autonomous", "start", "Another"], b""),
-        "phase brainstorm, iteration 0 of 50 is open",
+        "phase brainstorm, iteration 1 of 50 is open",
     );
     let other = "session 0f3e8a2c-1111-4222-8333-444455556666 drives the autonomous loop";
     refused(&scratch.run(&["loop", "start", "Queue"], b""), other);

@@ -226,10 +226,13 @@ fn history(seed: u64) -> bool {
     false
 }
 
-/// A person can always leave.
+/// A person can always leave: by a prompt, or by a command.
 fn leave(scratch: &Scratch, seed: u64) {
     let running = state(scratch).get("verdict").is_none_or(Value::is_null);
-    if running {
+    if running && seed.is_multiple_of(2) {
+        scratch.hook(&event(SESSION, "UserPromptSubmit", json!({"prompt": "stop the loop"})));
+        assert_eq!(state(scratch)["verdict"], "cancelled", "seed {seed}");
+    } else if running {
         good(scratch.run(&["autonomous", "cancel"], b""));
     }
     assert_ne!(stop(scratch, "on").get("decision"), Some(&json!("block")), "seed {seed}");

@@ -473,3 +473,22 @@ fn a_file_that_is_lost_comes_back_as_it_was() {
         assert_eq!(stop(&scratch, "on"), Value::Null, "{name}");
     }
 }
+
+/// A command waits a little, and says what is wrong: not that there is no repository.
+#[test]
+fn a_git_that_hangs_is_named() {
+    let mut scratch = shop();
+    start(&scratch, &["--skip-brainstorm"]);
+    commit(&scratch, "docs/plan.md", "plan\n");
+    let bin = scratch.home().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("git"), "#!/bin/sh\nsleep 60\n").unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), scratch.env["PATH"]);
+    scratch.env.insert("PATH".into(), path);
+    let began = Instant::now();
+    let args = ["autonomous", "advance", "--summary", "x", "--artifact", "docs/plan.md"];
+    refused(&scratch.run(&args, b""), "git does not answer");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(state(&scratch)["phase"], "plan");
+}

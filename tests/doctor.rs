@@ -224,12 +224,12 @@ const TRIPS: [Trip; 21] = [
         write(scratch, ".claude/state/session/live/s1.json", live.to_string());
     }),
     ("HK018", "warning", "1 of the last 2 hook runs failed; the last one was Stop", |scratch| {
-        let mut log = fs::read_to_string(scratch.state().join("log/hooks.jsonl")).unwrap();
-        log += "{\"time\": \"2026-01-29T10:30:00Z\", \"event\": \"Stop\", \"session\": \"s1\", \"wrote\": [], \"us\": 9, \"outcome\": \"error: disk full\"}\n";
-        write(scratch, ".claude/state/log/hooks.jsonl", log);
+        let mut log = fs::read_to_string(scratch.state().join("journal/s1.jsonl")).unwrap();
+        log += "{\"v\": 1, \"kind\": \"stop\", \"time\": \"2026-01-29T10:30:00Z\", \"event\": \"Stop\", \"session\": \"s1\", \"wrote\": [], \"us\": 9, \"outcome\": \"error: disk full\"}\n";
+        write(scratch, ".claude/state/journal/s1.jsonl", log);
     }),
     ("HK019", "note", "no hook has run here yet", |scratch| {
-        fs::remove_dir_all(scratch.state().join("log")).unwrap();
+        fs::remove_dir_all(scratch.state().join("journal")).unwrap();
     }),
     ("HK021", "error", "Claude Code 2.1.138 (Claude Code) at ~/bin/claude", |scratch| {
         claude(scratch, "2.1.138 (Claude Code)");
@@ -463,6 +463,14 @@ fn other_tools_hooks_are_only_reported_when_it_is_certain() {
     only(shell("./tool.sh"), "tool.sh is not executable");
     only(shell("sh ${CLAUDE_PROJECT_DIR}/gone.sh"), "/shop/gone.sh does not exist");
     only(json!({"type": "command", "command": "/gone", "args": []}), "/gone does not exist");
+    only(shell("\"~/tool.sh\" x"), "`~/tool.sh` stands in quotes");
+    report(shell("no-such-tool-of-ours || true")).only("HK007", "note", "is not on the PATH here");
+    let entries = |commands: &[&str]| {
+        let handlers: Vec<Value> = commands.iter().map(|command| shell(command)).collect();
+        json!({"hooks": {"Notification": [{"hooks": handlers}]}})
+    };
+    local(&scratch, &entries(&["no-such-tool-of-ours a", "no-such-tool-of-ours b"]));
+    doctor(&scratch, &[]).only("HK007", "warning", "on the PATH here (and 1 other hook with it)");
     for fine in ["sh $CLAUDE_PROJECT_DIR/tool.sh", "cd gone && ./gone", "if true; then x; fi", "ls"]
     {
         assert_eq!(report(shell(fine)).problems(), [], "{fine}");
@@ -490,6 +498,11 @@ fn settings_that_cannot_be_used() {
             b"{\"hooks\": {\"Notification\": [\n7]}}",
             "warning",
             "settings.local.json:2: Notification: an entry",
+        ),
+        (
+            b"{\"hooks\": {\"PreToolUse\": [\n7]}}",
+            "error",
+            "settings.local.json:2: PreToolUse: an entry",
         ),
     ] {
         write(&scratch, ".claude/settings.local.json", text);

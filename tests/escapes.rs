@@ -151,7 +151,7 @@ impl World {
         }
         let begin = path.split('{').next().unwrap();
         let end = path.rsplit('}').next().unwrap();
-        let other = ["synthesis.json", "hooks.1.jsonl"];
+        let other = ["synthesis.json"];
         let found = self.clean.keys().filter(|name| {
             let fits = name.starts_with(begin)
                 && name.ends_with(end)
@@ -451,6 +451,7 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("backup", "BACKUP") => "latest",
         ("backup", "OTHER") => "now",
         ("branch", "TYPE") => "pause",
+        ("branch", "NAME" | "NAMES") => "task-2026-01-29",
         ("queue", "S0..S3") => "S1",
         ("reset", "WHAT") => "loop",
         ("completions", "SHELL") => "bash",

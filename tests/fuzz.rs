@@ -212,7 +212,7 @@ fn documents() {
             let _ =
                 (queue_loop::title(&queue), queue_loop::reason(&queue), render::markdown(&queue));
             let evidence = Evidence::default();
-            queue_loop::QueueLoop { queue, evidence }.end_iteration(true, now);
+            queue_loop::QueueLoop { queue, evidence, lost: None }.end_iteration(true, true, now);
         }
         if let Ok(state) = execute::document::parse(bytes) {
             let _ = state.base();

@@ -65,7 +65,15 @@ fn play<L: Loop>(
         let message = ["", "working", "<promise>DONE</promise>", "`<promise>DONE</promise>`"]
             [dice.roll(4) as usize];
         let has_company = dice.roll(5) == 0;
-        let stop = Stop { message, has_company, tools_ran: blocks == 0, blocks, cap, now };
+        let stop = Stop {
+            message,
+            has_company,
+            is_told: blocks > 0,
+            tools_ran: blocks == 0,
+            blocks,
+            cap,
+            now,
+        };
         let decision = decide(&mut driven, &stop);
         let after = stand(&driven);
         assert!(after.iteration >= before.iteration, "{what}: the counter goes back");
@@ -124,36 +132,27 @@ fn a_queue_loop_keeps_the_rules() {
             verdict: driven.queue.ending.verdict.clone(),
             waits: false,
         };
-        play(
-            seed,
-            QueueLoop { queue, evidence: progress::Evidence::default() },
-            stand,
-            |driven, dice| {
-                // The model works on its items and gates, and sometimes writes nonsense.
-                let queue = &mut driven.queue;
-                match dice.roll(6) {
-                    0 => {
-                        queue.add(Item {
-                            priority: "S1".into(),
-                            title: "i".into(),
-                            ..Item::default()
-                        });
-                    }
-                    1 => queue.items.iter_mut().for_each(|item| item.status = "done".into()),
-                    2 | 3 => {
-                        for name in queue.gate_names() {
-                            let status = ["pass", "warn", "fail"][dice.roll(3) as usize];
-                            let gate = serde_json::json!({"status": status, "iteration": queue.iteration, "timestamp": ""});
-                            queue.gate_results.insert(name, gate);
-                        }
-                    }
-                    4 => {
-                        queue.gate_results.insert("odd".into(), serde_json::json!([1, "x"]));
-                    }
-                    _ => {}
+        play(seed, QueueLoop { queue, ..QueueLoop::default() }, stand, |driven, dice| {
+            // The model works on its items and gates, and sometimes writes nonsense.
+            let queue = &mut driven.queue;
+            match dice.roll(6) {
+                0 => {
+                    queue.add(Item { priority: "S1".into(), title: "i".into(), ..Item::default() });
                 }
-            },
-        );
+                1 => queue.items.iter_mut().for_each(|item| item.status = "done".into()),
+                2 | 3 => {
+                    for name in queue.gate_names() {
+                        let status = ["pass", "warn", "fail"][dice.roll(3) as usize];
+                        let gate = serde_json::json!({"status": status, "iteration": queue.iteration, "timestamp": ""});
+                        queue.gate_results.insert(name, gate);
+                    }
+                }
+                4 => {
+                    queue.gate_results.insert("odd".into(), serde_json::json!([1, "x"]));
+                }
+                _ => {}
+            }
+        });
     }
 }
 

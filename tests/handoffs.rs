@@ -197,6 +197,69 @@ fn numbered_and_never_overwritten() {
     assert!(folder.join("task-2026-01-29-14.md").exists());
 }
 
+/// What a new session is told.
+fn told(scratch: &Scratch, session: &str, source: &str) -> String {
+    let start = event(session, "SessionStart", json!({"source": source}));
+    let reply = scratch.hook(&start).stdout;
+    let reply: Value = serde_json::from_str(&reply).unwrap_or_default();
+    reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn open_ones_are_told_to_one_other_session_once() {
+    let scratch = shop();
+    good(handoff(&scratch, &["--type", "task", "--title", "The form"]));
+    good(handoff(&scratch, &["--type", "blocked", "--title", "The database"]));
+    assert!(!told(&scratch, SESSION, "resume").contains("hand-off"), "it has written them");
+    let heard = told(&scratch, "next", "startup");
+    let wanted = "\
+- 2 open hand-offs of branch feat/login in .claude/branches/feat-login/handoffs/ (`hookkeeper branch handoff close NAME` when it is done):
+  - ";
+    let named = heard.split_once(wanted).unwrap_or_else(|| panic!("{heard}")).1;
+    for line in ["task-2026-01-29.md: The form\n", "blocked-2026-01-29.md: The database\n"] {
+        assert!(named.contains(line), "{heard}");
+    }
+    for (session, source) in [("next", "compact"), ("next", "resume"), ("third", "startup")] {
+        assert!(!told(&scratch, session, source).contains("hand-off"), "{session} {source}");
+    }
+    // A new one is news, one that is closed before anybody heard of it is none.
+    good(handoff(&scratch, &["--type", "task", "--title", "The docs"]));
+    good(handoff(&scratch, &["--type", "task", "--title", "Nothing left"]));
+    good(handoff(&scratch, &["close", "task-2026-01-29-3"]));
+    let heard = told(&scratch, "fourth", "startup");
+    assert!(heard.contains("- 1 open hand-off of branch feat/login"), "{heard}");
+    assert!(heard.contains("task-2026-01-29-2.md: The docs") && !heard.contains("left"), "{heard}");
+    assert_eq!(validate(&scratch, &[]).0, 0);
+}
+
+#[test]
+fn they_are_listed_and_closed() {
+    let scratch = shop();
+    assert_eq!(good(handoff(&scratch, &["list"])), "Branch feat/login has no hand-offs.\n");
+    let (path, text) = written(&scratch, &["--type", "task", "--title", "The form"]);
+    good(handoff(&scratch, &["--type", "session", "--title", "All of it"]));
+    let list = good(handoff(&scratch, &["list"]));
+    assert!(list.contains("task-2026-01-29     open  0s ago  The form\n"), "{list}");
+    let unknown = handoff(&scratch, &["close", "task-2026-01-30"]);
+    refused(&unknown, "branch feat/login has no hand-off task-2026-01-30; open: ");
+    assert_eq!(handoff(&scratch, &["close"]).code, Some(64));
+    assert_eq!(handoff(&scratch, &["--type", "task", "list"]).code, Some(64));
+    assert_eq!(good(handoff(&scratch, &["close", &path])), format!("Closed: {path} (The form)\n"));
+    let after = fs::read_to_string(scratch.root().join(&path)).unwrap();
+    assert_eq!(after, text.replacen("status: open", "status: closed", 1));
+    assert_eq!(good(handoff(&scratch, &["close", "task-2026-01-29.md"])), "Nothing was open.\n");
+    let page = good(scratch.run(&["branch", "show"], b""));
+    assert!(page.contains("hand-offs   2, 1 open, the last one: "), "{page}");
+    let closed = good(handoff(&scratch, &["close", "--all", "--json"]));
+    let closed: Value = serde_json::from_str(&closed).unwrap();
+    assert_eq!(closed, json!({"branch": "feat/login", "closed": ["session-2026-01-29"]}));
+    let listed = good(handoff(&scratch, &["list", "--json"]));
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let open: Vec<&Value> =
+        listed["handoffs"].as_array().unwrap().iter().map(|file| &file["open"]).collect();
+    assert_eq!(open, [false, false]);
+}
+
 #[test]
 fn refused_with_reasons() {
     let scratch = shop();
@@ -243,7 +306,7 @@ loop        iteration 1 of 3, driven by session af3e8a2c-1111-4222-8333-44445555
 agents      2 spawned: 1 completed, 0 failed, 1 running (1 stuck)
               a2  stuck      Explore  for 12m 00s, silent 12m 00s  task not known
               a1  completed  Explore  12m 00s ago                  task not known
-hand-offs   1: .claude/branches/feat-login/handoffs/session-2026-01-29.md
+hand-offs   1, open: .claude/branches/feat-login/handoffs/session-2026-01-29.md
 next        Go on with: The form
 ";
     assert_eq!(page.trim_end(), wanted.trim_end());

@@ -334,8 +334,15 @@ fn a_driven_task_keeps_the_rules_and_ends() {
             driven.changed = dice.roll(5) == 0;
             let has_company = dice.roll(9) == 0;
             let before = driven.documents.clone();
-            let stop =
-                Stop { message: &message, has_company, tools_ran: true, blocks: 0, cap: 8, now };
+            let stop = Stop {
+                message: &message,
+                has_company,
+                is_told: true,
+                tools_ran: true,
+                blocks: 0,
+                cap: 8,
+                now,
+            };
             let decision = decide(&mut driven, &stop);
             check(&driven.documents.state, &format!("seed {seed}"));
             check_outputs(&before, &driven.documents, &format!("seed {seed}"));

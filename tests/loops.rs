@@ -64,7 +64,7 @@ fn two_passes_in_a_row_complete_it() {
                 b""
             )
         ),
-        "work-001\n"
+        "work-001 added: Refuse empty passwords\n"
     );
     let reply = stop(&scratch, false);
     assert_eq!(reply["decision"], "block");
@@ -268,11 +268,16 @@ fn agents_in_the_background_are_waited_for() {
     good(scratch.run(&["loop", "start", "Wait"], b""));
     let company =
         |kind: &str| json!({"background_tasks": [{"id": "a1", "type": kind, "status": "running"}]});
-    for kind in ["subagent", "workflow", "teammate"] {
+    for kind in ["subagent", "workflow"] {
         assert_eq!(stop_with(&scratch, SESSION, false, company(kind)), Value::Null, "{kind}");
     }
     assert_eq!(queue(&scratch)["iteration"], 1, "nothing is counted");
-    assert_eq!(stop_with(&scratch, SESSION, false, company("shell"))["decision"], "block");
+    // A teammate is listed while it is idle too: one that runs is in the record
+    // (`tests/cases/stop/`).
+    for kind in ["shell", "teammate"] {
+        let reply = stop_with(&scratch, SESSION, false, company(kind));
+        assert_eq!(reply["decision"], "block", "{kind}");
+    }
     let agent = json!({"agent_id": "a1"});
     assert_eq!(stop_with(&scratch, SESSION, false, agent), Value::Null, "not the main thread");
 }
@@ -439,6 +444,37 @@ fn from_the_third_iteration_on_the_short_form_is_enough() {
     let lengths: Vec<usize> =
         (0..3).map(|n| stop(&scratch, n > 0)["reason"].as_str().unwrap().len()).collect();
     assert!(lengths[1] * 2 < lengths[0] && lengths[2] == lengths[1], "{lengths:?}");
+}
+
+/// The others too, where the phase or unit is known by then; what ends it is always said.
+#[test]
+fn every_loop_has_a_short_form() {
+    let starts: [(&[&str], &str); 3] = [
+        (&["branch", "loop", "start", "Make it green"], "<promise>BUILD COMPLETE</promise>"),
+        (&["autonomous", "start", "Add login"], "hookkeeper autonomous advance"),
+        (
+            &[
+                "iterative",
+                "new",
+                "auth",
+                "--task",
+                "Auth",
+                "--mode",
+                "development",
+                "--unit",
+                "T1: Model | works | max 9",
+            ],
+            "<signal>T1_DONE</signal>",
+        ),
+    ];
+    for (start, ends) in starts {
+        let scratch = shop();
+        good(scratch.run(start, b""));
+        let said: Vec<String> =
+            (0..4).map(|_| stop(&scratch, true)["reason"].as_str().unwrap().to_owned()).collect();
+        assert!(said.iter().all(|said| said.contains(ends)), "{said:?}");
+        assert!(said[3].len() * 10 < said[0].len() * 7, "{start:?}: {said:?}");
+    }
 }
 
 #[test]
@@ -697,4 +733,79 @@ fn a_verdict_rings_if_it_is_asked_for() {
         });
         assert!(shown, "{ring:?}");
     }
+}
+
+/// A finding of an agent and an item of a person's are open: a number alone is refused.
+#[test]
+fn items_are_shown_and_dropped_and_answers_have_titles() {
+    let scratch = Scratch::new();
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    let stop = json!({"agent_id": "a1", "agent_type": "Explore",
+        "last_assistant_message": "- [S1] No rate limit on login"});
+    scratch.hook(&event(SESSION, "SubagentStop", stop));
+    let add = ["queue", "add", "--priority", "S2", "--title", "Refuse empty passwords"];
+    assert_eq!(good(scratch.run(&add, b"")), "work-002 added: Refuse empty passwords\n");
+    refused(
+        &scratch.run(&["queue", "done", "1"], b""),
+        "work-001 is \"No rate limit on login\" (a finding of an agent); name it by work-001 if it is meant",
+    );
+    let shown = good(scratch.run(&["queue", "show", "1"], b""));
+    assert!(
+        shown.starts_with(
+            "work-001 S1: No rate limit on login\nstatus: pending\nfrom: a finding of an agent\n"
+        ),
+        "{shown}"
+    );
+    assert_eq!(
+        good(scratch.run(&["queue", "drop", "work-001"], b"")),
+        "work-001 dropped: No rate limit on login\n"
+    );
+    assert_eq!(
+        good(scratch.run(&["queue", "done", "2"], b"")),
+        "work-002 done: Refuse empty passwords\n"
+    );
+    assert_eq!(good(scratch.run(&["queue", "list"], b"")), "No item is open.\n");
+    let all = good(scratch.run(&["queue", "list", "--all"], b""));
+    assert!(all.contains("dropped") && all.contains("done"), "{all}");
+}
+
+#[test]
+fn items_that_nobody_took_up_expire_with_their_session() {
+    let scratch = Scratch::new();
+    let fail = |id: &str, file: &str| {
+        let error = format!("Exit code 1\n{file}:7\nSyntaxError: Unexpected token");
+        scratch.hook(&event(
+            SESSION,
+            "PostToolUseFailure",
+            json!({"tool_name": "Bash", "tool_use_id": id,
+            "tool_input": {"command": format!("node {file}")}, "error": error}),
+        ));
+    };
+    fail("t1", "src/a.js");
+    fail("t2", "src/b.js");
+    fail("t3", "src/c.js");
+    // Another form of the same command succeeds.
+    scratch.hook(&event(
+        SESSION,
+        "PostToolUse",
+        json!({"tool_name": "Bash", "tool_use_id": "t4",
+        "tool_input": {"command": "node --check ./src/a.js"}, "tool_response": {"stdout": ""}}),
+    ));
+    good(scratch.run(&["queue", "start", "work-002"], b""));
+    let statuses = |scratch: &Scratch| -> Vec<String> {
+        let queue = scratch.doc("loop/work_queue.json");
+        let items = queue["items"].as_array().unwrap();
+        items.iter().map(|item| item["status"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(statuses(&scratch), ["done", "in_progress", "pending"]);
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    assert_eq!(statuses(&scratch), ["done", "in_progress", "expired"]);
+    let entry = &scratch.doc("session/metrics.json")["sessions"][0];
+    assert_eq!(
+        (&entry["quality"]["issues_found"], &entry["quality"]["issues_fixed"]),
+        (&json!(3), &json!(1))
+    );
+    assert_eq!((&entry["errors"]["total"], &entry["errors"]["recovered"]), (&json!(3), &json!(1)));
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "resume"})));
+    assert_eq!(statuses(&scratch), ["done", "in_progress", "pending"]);
 }

@@ -107,8 +107,12 @@ fn attackers() -> Scratch {
         "payload": event(WORD, "UserPromptSubmit", json!({"prompt": word("spooled")}))});
     write(&state.join("spool/00000000000000000001-1.json"), &spooled.to_string());
     write(
-        &state.join("log/hooks.jsonl"),
-        &format!("{}\n", json!({"event": WORD, "outcome": word("log")})),
+        &state.join("journal/pl4nted.jsonl"),
+        &format!(
+            "{}\n",
+            json!({"v": 1, "time": "2026-01-29T10:30:00.000Z", "kind": "prompt", "session": WORD,
+                "event": WORD, "text": word("journal"), "outcome": word("journal"), "us": 1})
+        ),
     );
     for place in [
         "quarantine/pl4nted.1",
@@ -166,7 +170,7 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 31] = [
+const COMMANDS: [&[&str]; 34] = [
     &["status"],
     &["status", "--json"],
     &["status", "--all"],
@@ -176,6 +180,9 @@ const COMMANDS: [&[&str]; 31] = [
     &["errors", "--json"],
     &["sessions"],
     &["sessions", "--json"],
+    &["log"],
+    &["log", "--runs"],
+    &["log", "--json"],
     &["backup", "list"],
     &["loop", "status"],
     &["loop", "status", "--json"],

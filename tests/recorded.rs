@@ -125,7 +125,7 @@ fn resume_and_compact() {
     assert_eq!(live(&scratch, "resume-and-compact")["agents_spawned"], 0, "the helper is no agent");
     assert_eq!(live(&scratch, "resume-and-compact")["compactions"], 1);
     let after = replies.iter().find(|(name, _)| name.starts_with("04")).unwrap();
-    assert!(told(std::slice::from_ref(after)).contains("through the compaction"));
+    assert_eq!(told(std::slice::from_ref(after)), "", "a greeting is nothing to give back");
 
     finish(&scratch, "resume-and-compact");
     let entries = metrics(&scratch);
@@ -140,7 +140,7 @@ fn resume_and_compact_without_the_first_turn() {
     let scratch = Scratch::new();
     let replies = play(&scratch, "resume-and-compact", "SessionEnd");
     assert_eq!(scratch.names("compaction").len(), 1);
-    assert!(told(&replies).contains("through the compaction"));
+    assert_eq!(told(&replies), "", "nothing is known, so nothing is said");
 }
 
 #[test]
@@ -223,4 +223,138 @@ fn notification() {
     assert_eq!(types, ["permission_prompt", "idle_prompt"]);
     assert_eq!(book["type_counts"], json!({"idle_prompt": 1, "permission_prompt": 1}));
     assert_eq!(scratch.names("session/live"), Vec::<String>::new());
+}
+
+/// Calls that the client did not carry out, beside files that quote its words.
+#[test]
+fn refused_calls() {
+    let scratch = Scratch::new();
+    play(&scratch, "refused-calls", "Stop");
+    let errors = scratch.doc("errors/classified.json");
+    let found: Vec<(&str, &str, u64)> = errors["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| {
+            let text = |key: &str| error[key].as_str().unwrap();
+            (text("target"), text("classification"), error["occurrences"].as_u64().unwrap())
+        })
+        .collect();
+    let expected = [
+        // The text that is not there, and the wrong parameters.
+        ("Edit README.md", "deterministic", 2),
+        ("Nonsense", "deterministic", 1),
+        ("Read missing.txt", "deterministic", 1),
+        ("Bash exit 3", "unknown", 1),
+        ("Read", "deterministic", 1),
+        ("Grep", "deterministic", 1),
+    ];
+    assert_eq!(found, expected);
+    finish(&scratch, "refused-calls");
+    assert_eq!(metrics(&scratch)[0]["errors"]["total"], 6);
+}
+
+#[test]
+fn denied_calls() {
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "denied-calls", "Stop");
+    let errors = scratch.doc("errors/classified.json");
+    let classes = strings(&errors["errors"], "classification");
+    assert_eq!(classes, ["permission", "permission", "permission", "deterministic", "permission"]);
+    assert!(told(&replies).contains("ask the user for leave to run it"));
+    finish(&scratch, "denied-calls");
+    let scratch = Scratch::new();
+    play(&scratch, "auto-mode-denied", "Stop");
+    let errors = scratch.doc("errors/classified.json");
+    assert_eq!(errors["summary"]["total"], 2, "the denied call and its batch are one error");
+    finish(&scratch, "auto-mode-denied");
+}
+
+#[test]
+fn a_switch_of_the_model() {
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "model-switch", "");
+    assert_eq!(told(&replies), "");
+    assert_eq!(metrics(&scratch)[0]["model"], "claude-sonnet-5-5");
+}
+
+/// No settings file is wired here, so there is nothing to say.
+#[test]
+fn a_change_of_the_settings() {
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "config-change", "SessionEnd");
+    assert!(replies.iter().all(|(_, reply)| *reply == json!("")), "{replies:?}");
+    finish(&scratch, "config-change");
+}
+
+/// Spawned, completed, failed.
+fn counts(scratch: &Scratch) -> Vec<u64> {
+    let entry = metrics(scratch).pop().unwrap();
+    ["spawned", "completed", "failed"].map(|key| entry["agents"][key].as_u64().unwrap()).to_vec()
+}
+
+#[test]
+fn the_agents_of_a_workflow_work_on_after_the_turn() {
+    let scratch = Scratch::new();
+    play(&scratch, "workflow", "13-");
+    let running = live(&scratch, "workflow");
+    assert_eq!(
+        strings(&running["agents"], "type"),
+        ["workflow-subagent", "workflow-subagent"],
+        "the turn was over, and they are not in the client's list"
+    );
+    assert_eq!(running["workflow_runs"][0]["name"], "review-all");
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "workflow", "SessionEnd");
+    assert!(told(&replies).contains("2 marked findings (2 S1)"), "{}", told(&replies));
+    assert_eq!(live(&scratch, "workflow")["workflow_runs"], Value::Null);
+    finish(&scratch, "workflow");
+    assert_eq!(counts(&scratch), [2, 2, 0]);
+}
+
+#[test]
+fn agents_of_an_agent_work_on_after_the_turn() {
+    let scratch = Scratch::new();
+    play(&scratch, "nested-agents", "16-");
+    let running = live(&scratch, "nested-agents");
+    assert_eq!(running["agents"].as_array().unwrap().len(), 3, "{running}");
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "nested-agents", "SessionEnd");
+    finish(&scratch, "nested-agents");
+    assert_eq!(counts(&scratch), [3, 3, 0]);
+    assert!(told(&replies).contains("2 marked findings"), "{}", told(&replies));
+    let archive = format!("agents/results-archive/{}", session_of("nested-agents"));
+    for id in ["aaef99c6ea6271186", "a111d099a4c328258"] {
+        let result = scratch.doc(&format!("{archive}/{id}.json"));
+        assert_eq!(result["parent_agent"], "a454bf8c27c4bd40b", "{result}");
+    }
+}
+
+#[test]
+fn teammates_run_beside_the_session_and_again() {
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "agent-team", "SessionEnd");
+    let team = live(&scratch, "agent-team");
+    assert_eq!(team["agents"], json!([]), "idle is not at work");
+    finish(&scratch, "agent-team");
+    assert_eq!(counts(&scratch), [3, 3, 0]);
+    let archive = format!("agents/results-archive/{}", session_of("agent-team"));
+    let alice = scratch.doc(&format!("{archive}/aalice-120e65e27b0cad74.json"));
+    assert_eq!((&alice["task"], &alice["run"]), (&json!("mate alice"), &json!(1)));
+    assert_eq!(alice["team"], "session-eb3ac2f7");
+    let found = scratch.doc(&format!("{archive}/synthesis.json"));
+    let titles = strings(&found["findings"], "title");
+    assert_eq!(titles, ["mate two found", "mate one found", "inner found"]);
+    // The client gives the lead what they say; no event of ours comes with it.
+    assert_eq!(told(&replies), "");
+}
+
+#[test]
+fn who_resumes_a_session_hears_of_the_agent_that_its_client_took_along() {
+    let scratch = Scratch::new();
+    let replies = play(&scratch, "ended-with-an-agent", "");
+    let told = told(&replies);
+    assert_eq!(told.matches("1 agent lost when the client ended").count(), 1, "{told}");
+    assert!(told.contains("a241c8cb61b363142 (general-purpose): slow audit"), "{told}");
+    assert_eq!(counts(&scratch), [1, 0, 1]);
 }

@@ -208,18 +208,19 @@ fn lines_of_the_archive_and_of_the_log() {
     assert_eq!(archive.unwrap(), format!("{good}\n{good}\n"));
 
     let scratch = project();
-    let log = scratch.state().join("log/hooks.jsonl");
+    let file = format!("journal/{}.jsonl", session());
+    let log = scratch.state().join(&file);
     let whole = fs::read_to_string(&log).unwrap();
     fs::write(&log, format!("{whole}{{\"time\": 1}}\n")).unwrap();
     let (code, lines) = validate(&scratch, &["--json"]);
     let report: Value = serde_json::from_str(&lines[0]).unwrap();
     assert_eq!(code, 1);
     assert_eq!(report["problems"][0]["line"], json!(whole.lines().count() + 1));
-    assert_eq!(report["problems"][0]["file"], "log/hooks.jsonl");
+    assert_eq!(report["problems"][0]["file"], file);
     let (code, lines) = validate(&scratch, &["--repair", "--json"]);
     let report: Value = serde_json::from_str(&lines[0]).unwrap();
     assert_eq!((code, &report["problems"]), (0, &json!([])));
-    assert_eq!(report["repaired"][0]["file"], "log/hooks.jsonl");
+    assert_eq!(report["repaired"][0]["file"], file);
     assert_eq!(fs::read_to_string(&log).unwrap(), whole);
 }
 

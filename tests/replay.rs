@@ -24,13 +24,13 @@ fn agent(session: &str, agent: &str) -> Value {
     json!({"session_id": session, "hook_event_name": "SubagentStart", "agent_id": agent, "agent_type": "Explore"})
 }
 
-/// Every file below a directory, but for the log.
+/// Every file below a directory, but for the journal.
 fn tree(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && name != "log" {
+        if path.is_dir() && name != "journal" {
             let below = tree(&path).into_iter();
             files.extend(below.map(|(file, bytes)| (format!("{name}/{file}"), bytes)));
         } else if path.is_file() {
@@ -254,23 +254,23 @@ fn fresh_books_know_nothing() {
 }
 
 #[test]
-fn what_is_no_payload_is_named_and_nothing_is_played() {
+fn what_is_no_payload_is_named_and_the_rest_is_played() {
     let scratch = Scratch::new();
     scratch.hook(&start("s"));
     let before = tree(&scratch.state());
-    let good = scratch.root().join("good.json");
-    fs::write(&good, agent("s", "a1").to_string()).unwrap();
+    fs::write(scratch.root().join("good.json"), agent("s", "a1").to_string()).unwrap();
     for (content, why) in [
-        ("", "it is empty"),
-        ("hello", "expected value at line 1 column 1"),
-        ("{\"a\": 1}", "hook_event_name"),
-        ("[1]", "it is not a JSON object"),
-        ("{\"hook_event_name\": \"Stop\"}", "session_id"),
+        ("", "bad.json is no payload: it is empty"),
+        ("hello", "bad.json:1: no payload: expected value"),
+        ("\n{\"a\": 1}", "bad.json:2: no payload: the payload has no hook_event_name"),
+        ("[1]", "bad.json:1: no payload: it is not a JSON object"),
+        ("{\"hook_event_name\": \"Stop\"}", "no payload: the payload has no session_id"),
     ] {
         fs::write(scratch.root().join("bad.json"), content).unwrap();
-        let run = scratch.run(&["replay", "--apply", "good.json", "bad.json"], b"");
-        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{content}");
-        assert!(run.stderr.starts_with("hookkeeper: bad.json is no payload: "), "{}", run.stderr);
+        let run = scratch.run(&["replay", "good.json", "bad.json"], b"");
+        assert_eq!(run.code, Some(1), "{content}");
+        assert!(run.stdout.contains("1 payload played"), "{}", run.stdout);
+        assert!(run.stderr.starts_with("hookkeeper: bad.json"), "{}", run.stderr);
         assert!(run.stderr.contains(why), "{content}: {}", run.stderr);
     }
     let run = scratch.run(&["replay", "missing.json"], b"");
@@ -282,4 +282,23 @@ fn what_is_no_payload_is_named_and_nothing_is_played() {
     assert_eq!(scratch.run(&["replay", "empty"], b"").code, Some(1));
     assert_eq!(scratch.run(&["replay"], b"").code, Some(64));
     assert_eq!(tree(&scratch.state()), before);
+}
+
+#[test]
+fn lists_are_played_and_bad_entries_are_named_at_the_end() {
+    let scratch = Scratch::new();
+    let list = json!([start("s"), agent("s", "a1"), agent("s", "a2")]);
+    let run =
+        scratch.run(&["replay", "-"], serde_json::to_string_pretty(&list).unwrap().as_bytes());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.ends_with("3 payloads played on a copy; the state is as it was\n"));
+    let (first, last) = (start("s"), agent("s", "a1"));
+    let lines = format!("{first}\n{{\"cut\": \n[7,\n{last}]\n");
+    let run = scratch.run(&["replay", "--no-diff", "-"], lines.as_bytes());
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.contains("2 payloads played"), "{}", run.stdout);
+    let named: Vec<&str> = run.stderr.lines().collect();
+    assert_eq!(named.len(), 2, "{named:?}");
+    assert!(named[0].starts_with("hookkeeper: stdin:2: no payload: "), "{named:?}");
+    assert_eq!(named[1], "stdin:3: no payload: it is not a JSON object");
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up: each may use those before it. `commands` are the commands of all
 /// features, wherever they are.
-const ROOMS: [&str; 23] = [
+const ROOMS: [&str; 24] = [
     "core",
     "state",
     "process",
@@ -31,6 +31,7 @@ const ROOMS: [&str; 23] = [
     "handoff",
     "hooks",
     "hook_path",
+    "history",
     "validate",
     "doctor",
     "console",

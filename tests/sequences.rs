@@ -29,26 +29,65 @@ const AGENTS: u64 = 4;
 struct Model {
     is_live: bool,
     running: BTreeSet<String>,
-    /// How those ended that ended: well, or not.
-    ended: BTreeMap<String, bool>,
+    ended: BTreeMap<String, End>,
+    /// How the run before ended, of those that run again.
+    earlier: BTreeMap<String, End>,
+    /// Those that are known to have been started by the first one.
+    nested: BTreeSet<String>,
+}
+
+/// How an agent ended: well or not, and whether somebody said so.
+#[derive(Clone, Copy)]
+struct End {
+    well: bool,
+    is_guess: bool,
 }
 
 impl Model {
     fn starts(&mut self, id: &str) {
-        self.ended.remove(id);
+        if let Some(end) = self.ended.remove(id) {
+            self.earlier.insert(id.to_owned(), end);
+        }
         self.running.insert(id.to_owned());
     }
 
-    /// A second end of the same run changes nothing.
+    /// A second end of the same run changes nothing; one that comes after a guess replaces it.
     fn ends(&mut self, id: &str, well: bool) {
-        if self.running.remove(id) || !self.ended.contains_key(id) {
-            self.ended.insert(id.to_owned(), well);
+        let is_known = self.ended.get(id).is_some_and(|end| !end.is_guess);
+        if self.running.remove(id) || !is_known {
+            self.ended.insert(id.to_owned(), End { well, is_guess: false });
         }
     }
 
-    fn lose_all_but(&mut self, listed: &BTreeSet<String>) {
-        let gone: Vec<String> = self.running.difference(listed).cloned().collect();
-        gone.iter().for_each(|id| self.ends(id, false));
+    /// Nobody says how these ended. A run of which nothing was seen was none.
+    fn lose(&mut self, gone: Vec<String>) {
+        for id in gone {
+            let earlier = self.earlier.remove(&id);
+            self.running.remove(&id);
+            self.ended.insert(id, earlier.unwrap_or(End { well: false, is_guess: true }));
+        }
+    }
+
+    fn lose_all(&mut self) {
+        self.lose(self.running.iter().cloned().collect());
+    }
+
+    /// The client lists these as running, and perhaps a workflow: whoever could have been started
+    /// by one of them may run.
+    fn lose_all_but(&mut self, listed: &BTreeSet<String>, has_workflow: bool) {
+        let has_owner = has_workflow || !listed.is_empty();
+        let stays = |id: &String| match id {
+            id if listed.contains(id) => true,
+            id if is_of_workflow(id) => has_workflow,
+            id => has_owner && !self.nested.contains(id),
+        };
+        let with_parent = |id: &String| {
+            let parent = first_of(id);
+            stays(id)
+                || self.nested.contains(id) && self.running.contains(&parent) && stays(&parent)
+        };
+        let gone = self.running.iter().filter(|id| !with_parent(id)).cloned().collect();
+        self.lose(gone);
     }
 
     fn spawned(&self) -> usize {
@@ -56,7 +95,7 @@ impl Model {
     }
 
     fn completed(&self) -> usize {
-        self.ended.values().filter(|well| **well).count()
+        self.ended.values().filter(|end| end.well).count()
     }
 
     fn failed(&self) -> usize {
@@ -64,21 +103,29 @@ impl Model {
     }
 }
 
+fn first_of(id: &str) -> String {
+    format!("{}-0", id.split('-').next().unwrap())
+}
+
+fn is_of_workflow(id: &str) -> bool {
+    id.ends_with("-3")
+}
+
 /// One event, for the program and for the model.
 fn step(dice: &mut Dice, model: &mut BTreeMap<&str, Model>) -> Value {
     let session = dice.one(&SESSIONS);
     let model = model.get_mut(session).unwrap();
     let id = format!("{session}-{}", dice.roll(AGENTS));
-    let had_ended = model.ended.contains_key(&id);
     let agent = |fields: Value| {
-        let mut all = json!({"agent_id": id, "agent_type": "Explore"});
+        let kind = if is_of_workflow(&id) { "workflow-subagent" } else { "Explore" };
+        let mut all = json!({"agent_id": id, "agent_type": kind});
         all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         all
     };
-    let (name, fields) = match dice.roll(12) {
+    let (name, fields) = match dice.roll(13) {
         0 => ("SessionStart", json!({"source": "resume"})),
         1 => {
-            model.lose_all_but(&BTreeSet::new());
+            model.lose_all();
             ("SessionEnd", json!({"reason": "other"}))
         }
         2..=5 => {
@@ -93,18 +140,27 @@ fn step(dice: &mut Dice, model: &mut BTreeMap<&str, Model>) -> Value {
             model.ends(&id, false);
             ("SubagentStop", agent(json!({})))
         }
-        9 => {
-            // The client lists what runs; now and then one has gone without a word.
+        9 | 10 => {
+            // The client lists what runs; now and then some have gone without a word, or are
+            // behind another one.
             let mut listed = model.running.clone();
-            if dice.roll(3) == 0 {
-                listed.pop_first();
-            }
-            model.lose_all_but(&listed);
-            let task = |id: &String| json!({"id": id, "type": "subagent", "status": "running", "description": "x"});
-            let tasks: Vec<Value> = listed.iter().map(task).collect();
+            listed.retain(|id| !is_of_workflow(id) && dice.roll(3) > 0);
+            let has_workflow = dice.roll(2) == 0;
+            model.lose_all_but(&listed, has_workflow);
+            let task = |id: &str, kind: &str| json!({"id": id, "type": kind, "status": "running", "description": "x"});
+            let mut tasks: Vec<Value> = listed.iter().map(|id| task(id, "subagent")).collect();
+            tasks.push(task("make", "shell"));
+            tasks.extend(has_workflow.then(|| task("audit", "workflow")));
             ("Stop", json!({"stop_hook_active": false, "background_tasks": tasks}))
         }
-        10 => ("UserPromptSubmit", json!({"prompt": "Go on"})),
+        11 if id.ends_with("-2") && model.running.contains(&id) => {
+            model.nested.insert(id.clone());
+            let call = json!({"agent_id": first_of(&id), "agent_type": "Explore", "tool_name": "Agent",
+                "tool_use_id": format!("call-{id}"), "tool_input": {"description": "Look"},
+                "tool_response": {"agentId": id, "status": "async_launched"}});
+            ("PostToolUse", call)
+        }
+        11 => ("UserPromptSubmit", json!({"prompt": "Go on"})),
         _ => {
             let call = json!({"tool_name": "Edit", "tool_use_id": "t", "tool_response": {},
                 "tool_input": {"file_path": "/home/dev/shop/src/a.rs"}});
@@ -112,8 +168,11 @@ fn step(dice: &mut Dice, model: &mut BTreeMap<&str, Model>) -> Value {
         }
     };
     // An end that comes late does not open its session again.
-    let is_late = name == "SubagentStop" && had_ended && !model.is_live;
-    model.is_live = name != "SessionEnd" && !is_late;
+    model.is_live = match name {
+        "SessionEnd" => false,
+        "SubagentStop" => model.is_live,
+        _ => true,
+    };
     event(session, name, fields)
 }
 
@@ -184,7 +243,7 @@ fn play(seed: u64) {
     }
     for (session, model) in &mut model {
         if model.is_live {
-            model.lose_all_but(&BTreeSet::new());
+            model.lose_all();
             scratch.hook(&event(session, "SessionEnd", json!({"reason": "other"})));
         }
     }

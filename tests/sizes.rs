@@ -139,3 +139,53 @@ fn a_transcript_is_read_for_128_mib_at_most() {
         assert_eq!(files.contains("early.rs"), is_seen, "{length}: {files}");
     }
 }
+
+/// A batch of calls that gave whole files back; the last one may have been refused.
+fn batch(calls: usize, last: &str) -> Value {
+    let file = "let quoted = \"<tool_use_error>no\"; // denied\n".repeat(1400);
+    let call = |n: usize| {
+        let response = match n + 1 == calls {
+            true => last.to_owned(),
+            false => format!("1\t{file}"),
+        };
+        json!({"tool_name": "Edit", "tool_use_id": format!("t{n}"),
+            "tool_input": {"file_path": format!("src/{n}.rs")}, "tool_response": response})
+    };
+    event("s1", "PostToolBatch", json!({"tool_calls": (0..calls).map(call).collect::<Vec<_>>()}))
+}
+
+#[test]
+fn a_batch_of_whole_files_costs_what_reading_it_costs() {
+    let quiet = batch(200, "The file was updated.");
+    let mut scratch = Scratch::new();
+    let fastest = |scratch: &Scratch| {
+        let once = || {
+            let begun = Instant::now();
+            assert_eq!(scratch.hook(&quiet).stdout, "");
+            begun.elapsed()
+        };
+        (0..5).map(|_| once()).min().unwrap()
+    };
+    let handled = fastest(&scratch);
+    assert!(!scratch.root().join(".claude").exists(), "nothing is written");
+    scratch.env.insert("HOOKKEEPER_OFF".into(), "1".into());
+    let read = fastest(&scratch);
+    assert!(handled < read * 4 + Duration::from_millis(100), "{handled:?}, only read {read:?}");
+}
+
+#[test]
+fn one_refused_call_among_whole_files_is_found() {
+    let scratch = Scratch::new();
+    let refused = "<tool_use_error>String to replace not found in file.</tool_use_error>";
+    scratch.hook(&batch(200, refused));
+    let errors = scratch.doc("errors/classified.json");
+    assert_eq!(errors["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(errors["errors"][0]["target"], "Edit src/199.rs");
+}
+
+#[test]
+fn a_batch_that_is_too_large_is_no_error() {
+    let scratch = Scratch::new();
+    scratch.hook(&batch(300, "x"));
+    assert!(!scratch.root().join(".claude").exists());
+}

@@ -380,3 +380,65 @@ fn tasks_executions_and_the_loops_of_branches_are_seen() {
     let said = line(&scratch, &[], &own);
     assert!(said.contains("branch loop 1/20"), "{said}");
 }
+
+#[test]
+fn a_session_that_waits_for_a_person_says_so_until_its_next_event() {
+    let mut scratch = Scratch::new();
+    at(&mut scratch, 0);
+    for session in [SESSION, OTHER] {
+        event(&scratch, session, "UserPromptSubmit", json!({"prompt": "Add the login form"}));
+    }
+    let status = |scratch: &Scratch| support::good(scratch.run(&["status"], b""));
+    let own = json!({"session_id": SESSION, "context_window": {"used_percentage": 81}}).to_string();
+    assert!(line(&scratch, &[], &own).ends_with("context 81 % · +1 session"));
+    at(&mut scratch, 1);
+    let asks = json!({"message": "Claude needs your permission", "notification_type": "permission_prompt"});
+    event(&scratch, OTHER, "Notification", asks);
+    at(&mut scratch, 3);
+    let shown = status(&scratch);
+    assert!(shown.contains("Sessions: 2 live, 1 waits for you\n"), "{shown}");
+    assert!(shown.contains("waits for your permission 2m 00s"), "{shown}");
+    assert!(line(&scratch, &[], &own).ends_with("+1 session, 1 waits for you"));
+    let other = json!({"session_id": OTHER}).to_string();
+    assert!(line(&scratch, &[], &other).ends_with("waits for your permission · +1 session"));
+    let call =
+        json!({"tool_name": "Read", "tool_use_id": "t1", "tool_input": {}, "tool_response": {}});
+    event(&scratch, OTHER, "PostToolUse", call);
+    let shown = status(&scratch);
+    assert!(shown.contains("Sessions: 2 live\n") && !shown.contains("waits for"), "{shown}");
+}
+
+#[test]
+fn a_session_was_seen_when_its_last_hook_ran() {
+    let mut scratch = Scratch::new();
+    at(&mut scratch, 0);
+    event(&scratch, SESSION, "UserPromptSubmit", json!({"prompt": "Add the login form"}));
+    let second = |seconds: u32| format!("2026-01-29T10:00:{seconds:02}Z");
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), second(50));
+    let call =
+        json!({"tool_name": "Read", "tool_use_id": "t1", "tool_input": {}, "tool_response": {}});
+    event(&scratch, SESSION, "PostToolUse", call);
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), second(55));
+    let shown = support::good(scratch.run(&["status"], b""));
+    assert!(shown.contains("seen 5s ago"), "{shown}");
+}
+
+#[test]
+fn a_loop_that_ended_a_day_ago_is_shown_only_where_all_is_wanted() {
+    let mut scratch = Scratch::new();
+    at(&mut scratch, 0);
+    event(&scratch, SESSION, "UserPromptSubmit", json!({"prompt": "Add the login form"}));
+    support::good(scratch.run(&["loop", "start", "Make it green"], b""));
+    support::good(scratch.run(&["loop", "cancel"], b""));
+    let status = |scratch: &Scratch, more: &[&str]| {
+        support::good(scratch.run(&[&["status"], more].concat(), b""))
+    };
+    assert!(status(&scratch, &[]).contains("ended: cancelled"));
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2026-01-30T10:00:00Z".into());
+    let shown = status(&scratch, &[]);
+    assert!(!shown.contains("Loop") && !shown.contains("cancelled"), "{shown}");
+    assert!(status(&scratch, &["--all"]).contains("ended: cancelled"));
+    // JSON has all of it, always.
+    let json: Value = serde_json::from_str(&status(&scratch, &["--json"])).unwrap();
+    assert_eq!(json["work_queue"]["verdict"], "cancelled");
+}

@@ -65,7 +65,7 @@ fn events_wait_in_the_spool_while_the_lock_is_held() {
 
 #[test]
 fn planted_symlinks_lead_nowhere() {
-    let rooms = ["session", "session/live", "agents", "log", "errors"];
+    let rooms = ["session", "session/live", "agents", "journal", "errors"];
     for room in rooms {
         let scratch = Scratch::new();
         scratch.hook(&start());
@@ -77,7 +77,8 @@ fn planted_symlinks_lead_nowhere() {
         assert!(matches!(run.code, Some(0 | 1)), "{room}: {:?}", run.code);
         assert!(tree(&outside).is_empty(), "something was written through {room}");
     }
-    for file in [".lock", ".new", "log/hooks.jsonl", "agents/active.json", "session/current.json"] {
+    for file in [".lock", ".new", "journal/s1.jsonl", "agents/active.json", "session/current.json"]
+    {
         let scratch = Scratch::new();
         scratch.hook(&start());
         scratch.hook(&agent("a0"));

@@ -148,7 +148,7 @@ fn schemas_are_listed_and_printed() {
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, metrics, \
         metrics-entry, notices, notifications, cleared, result, synthesis, errors, backup, branch-state, branch-agents, work-queue, \
-        autonomous-loop, autonomous-watch, iterative, execute-state, executions, settings, log, spool, wiring\n";
+        autonomous-loop, autonomous-watch, iterative, execute-state, executions, settings, journal, spool, wiring\n";
     assert_eq!(unknown.stderr, says);
 }
 

@@ -322,3 +322,78 @@ fn one_that_a_session_knows_is_not_closed() {
     refused(&shop.run(&["agents", "close", "a1"]), "runs in session");
     refused(&shop.run(&["agents", "close", "zz"]), "zz");
 }
+
+#[test]
+fn a_running_agent_is_not_struck_off() {
+    let shop = Shop::new();
+    shop.starts("a241c8cb");
+    for named in ["a241c8cb", "a24"] {
+        refused(&shop.run(&["agents", "close", named]), "agent a241c8cb runs in session");
+    }
+    assert_eq!(shop.entry("a241c8cb")["status"], "running");
+}
+
+/// The agent's side file, as the client writes it.
+fn side_file(shop: &Shop, place: &str, fields: &Value) {
+    let path = shop.transcripts(SESSION).join("subagents").join(place);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, fields.to_string()).unwrap();
+}
+
+#[test]
+fn every_view_looks_at_the_side_files_and_shows_who_started_whom() {
+    let shop = Shop::new();
+    shop.starts("a1");
+    shop.starts("a2");
+    shop.send("SubagentStart", json!({"agent_id": "a3", "agent_type": "workflow-subagent"}));
+    side_file(
+        &shop,
+        "agent-a1.meta.json",
+        &json!({"agentType": "general-purpose", "description": "Outer work"}),
+    );
+    side_file(
+        &shop,
+        "agent-a2.meta.json",
+        &json!({"agentType": "general-purpose", "description": "Inner work", "parentAgentId": "a1"}),
+    );
+    side_file(
+        &shop,
+        "workflows/wf_1/agent-a3.meta.json",
+        &json!({"agentType": "workflow-subagent", "description": "review:auth"}),
+    );
+    let listed = good(shop.run(&["agents"]));
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(lines[0].starts_with("a1 ") && lines[0].ends_with("Outer work"), "{listed}");
+    assert!(lines[1].starts_with("└ a2 ") && lines[1].ends_with("Inner work"), "{listed}");
+    assert!(lines[2].starts_with("a3 ") && lines[2].ends_with("review:auth"), "{listed}");
+    let status = good(shop.run(&["status"]));
+    for task in ["Outer work", "Inner work", "review:auth"] {
+        assert!(status.contains(task), "{task}: {status}");
+    }
+    assert!(status.contains("└ a2"), "{status}");
+    assert!(good(shop.run(&["agents", "show", "a2"])).contains("started by: agent a1\n"));
+    // The next event writes it down.
+    shop.send("UserPromptSubmit", json!({"prompt": "How far are they?"}));
+    let active = shop.scratch.doc("agents/active.json");
+    let tasks: Vec<&str> =
+        active["agents"].as_array().unwrap().iter().map(|a| a["task"].as_str().unwrap()).collect();
+    assert_eq!(tasks, ["Outer work", "Inner work", "review:auth"]);
+    assert_eq!(active["agents"][2]["workflow"], "wf_1");
+}
+
+/// The transcript of a workflow's agent is elsewhere, and it grows.
+#[test]
+fn an_agent_of_a_workflow_that_writes_is_not_stuck() {
+    let mut shop = Shop::new();
+    shop.send("SubagentStart", json!({"agent_id": "a3", "agent_type": "workflow-subagent"}));
+    let meta = json!({"agentType": "workflow-subagent", "description": "review:auth"});
+    side_file(&shop, "workflows/wf_1/agent-a3.meta.json", &meta);
+    side_file(&shop, "workflows/wf_1/agent-a3.jsonl", &json!({}));
+    let path = shop.transcripts(SESSION).join("subagents/workflows/wf_1/agent-a3.jsonl");
+    let when = shop.start + TimeDelta::seconds(60 * 39);
+    fs::File::options().write(true).open(path).unwrap().set_modified(when.into()).unwrap();
+    shop.at(40, 0);
+    assert!(good(shop.run(&["agents", "stuck"])).contains("No agent is stuck"));
+    shop.at(50, 0);
+    assert!(good(shop.run(&["agents", "stuck"])).contains("review:auth"));
+}

@@ -9,6 +9,8 @@ pub mod report;
 pub mod result;
 pub mod synthesis;
 pub mod table;
+pub mod tree;
+pub mod workflow_run;
 
 use crate::state::Documents;
 

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::agent::Agent;
+use crate::agents::agent::{Agent, RUNNING};
+use crate::client::transcript::AgentWork;
 use crate::core::id::FileStem;
+use crate::core::journal::{Entry, EntryKind};
 use crate::core::redaction::Redactor;
 #[cfg(test)]
 use crate::core::schema_fields;
@@ -18,6 +20,8 @@ pub const LOST: &str = "lost";
 
 /// Bytes of a prompt or a report that are kept.
 const LONGEST_TEXT: usize = 64 << 10;
+/// The same in the journal.
+const LONGEST_IN_JOURNAL: usize = 16 << 10;
 
 /// What an agent found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +51,19 @@ pub struct AgentResult {
     pub parent_task: Option<String>,
     pub tool_use_id: Option<String>,
     pub background: Option<bool>,
+    /// The agent that started it, the run of a workflow that it belongs to, its team.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// Nobody said how it ended; if somebody does after all, that takes the place of this.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub provisional: bool,
+    /// Those of its files that it changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_modified: Vec<String>,
     /// The folder of the branch that it was started on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -113,10 +130,40 @@ impl AgentResult {
             parent_task: agent.parent_task,
             tool_use_id: agent.tool_use_id,
             background: agent.background,
+            parent_agent: agent.parent_agent,
+            workflow: agent.workflow,
+            team: agent.team,
             branch: agent.branch,
             run: agent.run,
             ..Self::default()
         }
+    }
+
+    /// The agent as it ran: nobody knows any more how it ended.
+    pub fn running_again(&self) -> Agent {
+        Agent {
+            id: self.agent_id.clone(),
+            kind: self.kind.clone(),
+            task: self.task.clone(),
+            started: self.started.clone(),
+            status: RUNNING.into(),
+            parent_task: self.parent_task.clone(),
+            session_id: self.session_id.clone(),
+            tool_use_id: self.tool_use_id.clone(),
+            background: self.background,
+            parent_agent: self.parent_agent.clone(),
+            workflow: self.workflow.clone(),
+            team: self.team.clone(),
+            last_seen: self.started.clone(),
+            branch: self.branch.clone(),
+            run: self.run,
+            ..Agent::default()
+        }
+    }
+
+    /// Whether its end was only guessed.
+    pub fn is_guess(&self) -> bool {
+        self.provisional || self.status == LOST
     }
 
     /// Keeps what it was asked.
@@ -130,6 +177,44 @@ impl AgentResult {
         self.report = Some(kept(report, redact));
     }
 
+    /// Takes in what its transcript says about its work.
+    pub fn add_work(
+        &mut self,
+        work: &AgentWork,
+        redact: &Redactor,
+        relative: impl Fn(&str) -> String,
+    ) {
+        if let Some(prompt) = &work.prompt {
+            self.keep_prompt(prompt, redact);
+        }
+        if let Some(tokens) = work.tokens {
+            self.metrics.extra.insert("tokens".into(), tokens.into());
+        }
+        for file in work.files.iter().rev().map(|file| relative(file)) {
+            if !self.files_analyzed.contains(&file) {
+                self.files_analyzed.push(file);
+            }
+        }
+        self.files_modified = work.changed.iter().rev().map(|file| relative(file)).collect();
+        self.metrics.files_read = work.reads;
+    }
+
+    /// What an earlier run of it reported stays, if this one reports nothing. `holds`: so does the
+    /// way in which that one ended.
+    pub fn keep_earlier_run(&mut self, earlier: &Self, holds: bool) {
+        if holds {
+            self.status.clone_from(&earlier.status);
+            self.completed.clone_from(&earlier.completed);
+            self.duration_seconds = earlier.duration_seconds;
+            self.provisional = earlier.provisional;
+        }
+        self.add_findings(earlier.findings.clone());
+        self.recommendations.clone_from(&earlier.recommendations);
+        self.report.clone_from(&earlier.report);
+        self.report_lines = earlier.report_lines;
+        self.prompt = self.prompt.take().or_else(|| earlier.prompt.clone());
+    }
+
     /// Adds findings that are not there yet.
     pub fn add_findings(&mut self, findings: Vec<Finding>) {
         for finding in findings {
@@ -139,6 +224,23 @@ impl AgentResult {
             }
         }
         self.metrics.issues_found = self.findings.len() as u64;
+    }
+
+    /// What the journal says of its end: the result, with not all of a very long text.
+    pub fn journal_line(&self) -> Entry {
+        let short =
+            |text: &Option<String>| text.as_ref().map(|text| clip_bytes(text, LONGEST_IN_JOURNAL));
+        let kept =
+            Self { prompt: short(&self.prompt), report: short(&self.report), ..self.clone() };
+        let mut line = Entry::new(EntryKind::AgentEnd)
+            .of_session(&self.session_id)
+            .of_agent(self.agent_id.clone())
+            .what(&self.status)
+            .target(self.task.as_deref().unwrap_or_default())
+            .record(&kept);
+        line.failed = !self.succeeded();
+        line.ms = Some(self.duration_seconds.saturating_mul(1000));
+        line
     }
 
     pub fn succeeded(&self) -> bool {

@@ -4,12 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agents::panel;
-use crate::agents::result::{AgentResult, Finding};
+use crate::agents::result::{AgentResult, ArchivedResult, Finding};
+use crate::core::id::FileStem;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, is_zero};
 use crate::state::panel::StatusPart;
-use crate::state::{Doc, Row, document};
+use crate::state::{Doc, Document as _, Row, document};
 
 const FINDINGS: usize = 200;
 const AGENTS: usize = 200;
@@ -92,6 +93,12 @@ pub struct Merged {
 impl Synthesis {
     pub fn new(session_id: &str) -> Self {
         Self { session_id: session_id.to_owned(), ..Self::default() }
+    }
+
+    /// Where the synthesis of an ended session is, for reading: among its archived results.
+    pub fn archived(session_id: &str) -> Option<Doc> {
+        let row = ArchivedResult::ROWS.first()?;
+        Some(Doc::new(row, format!("{}/synthesis", FileStem::from_id(session_id))))
     }
 
     /// Takes a result in, in place of an earlier one of the same agent.

@@ -31,16 +31,6 @@ fn all_keys(source: &dyn Source) -> Vec<BranchKey> {
 }
 
 impl View {
-    /// The hand-offs of a branch by their names, the oldest first.
-    pub fn handoffs(&self, key: &BranchKey) -> Vec<String> {
-        let folder = format!("{BRANCHES}/{}/handoffs", key.as_str());
-        let Some(dir) = self.folder(&folder) else { return Vec::new() };
-        let mut names = self.names(&folder);
-        names.retain(|name| name.ends_with(".md"));
-        names.sort_by_key(|name| dir.modified(name));
-        names
-    }
-
     /// The agents of all branches, by folder.
     pub fn branch_agents(&self) -> Vec<(String, BranchAgents)> {
         let state = self.state();

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::agents::agent::{ANSWERED, Agent};
+use crate::agents::tree::{arrange, indented};
 use crate::branch::document::{BranchLoop, BranchState};
 use crate::branch::folder;
 use crate::branch::witness::is_stuck;
@@ -12,47 +13,37 @@ use crate::core::time::Time;
 use crate::process::files;
 use crate::session::active::Active;
 use crate::session::live::Live;
-use crate::session::panels::live_sessions;
+use crate::session::record::live_sessions;
 use crate::state::panel::{Column, Panel, PanelContext, Section, short, since};
 
 /// The agents that run, and which of them are quiet.
 pub fn agents(context: &PanelContext) -> Section {
-    let lives = live_sessions(context.state);
+    let lives = live_sessions(context.state, context.settings);
     let active = Active::from_records(lives.iter(), context.state.get::<Active>());
     let quiet_after = context.settings.stuck_after_minutes;
     Section::new([("agents", json!(active))], move |now| {
-        Some(agents_panel(&active, &lives, |agent| is_quiet(agent, &lives, quiet_after, now), now))
+        Some(agents_panel(&active, |agent| is_quiet(agent, &lives, quiet_after, now), now))
     })
 }
 
-fn agents_panel(
-    active: &Active,
-    lives: &[Live],
-    is_quiet: impl Fn(&Agent) -> bool,
-    now: Time,
-) -> Panel {
+fn agents_panel(active: &Active, is_quiet: impl Fn(&Agent) -> bool, now: Time) -> Panel {
     let ids: Vec<&str> = active.agents.iter().map(|agent| agent.id.as_str()).collect();
-    let calls = lives.iter().flat_map(|live| &live.calls);
-    let calls: Vec<&str> = calls.filter_map(|call| call.task.as_deref()).collect();
-    let row = |agent: &Agent| {
+    let nodes: Vec<&Agent> = active.agents.iter().collect();
+    let row = |(at, depth): (usize, usize)| {
+        let agent = nodes.get(at).copied()?;
         let silence = since(&agent.last_seen, now);
         let (tone, state) = match agent.status.as_str() {
             _ if is_quiet(agent) => (Tone::Warn, format!("quiet {silence}")),
             ANSWERED => (Tone::Dim, "answered".into()),
             _ => (Tone::Plain, format!("seen {silence} ago")),
         };
-        let task = match (&agent.task, calls.as_slice()) {
-            (Some(task), _) => task.clone(),
-            (None, []) => "task not known yet".into(),
-            (None, calls) => format!("one of: {}", calls.join(" | ")),
-        };
-        vec![
-            Cell::new(Tone::Id, &short(&agent.id, &ids)),
+        Some(vec![
+            Cell::new(Tone::Id, &indented(&short(&agent.id, &ids), depth)),
             Cell::new(Tone::Good, &clip(&agent.kind, 20)),
             Cell::new(Tone::Dim, &format!("for {}", since(&agent.started, now))),
             Cell::new(tone, &state),
-            Cell::new(Tone::Plain, &task),
-        ]
+            Cell::new(Tone::Plain, agent.task_text()),
+        ])
     };
     let quiet = active.agents.iter().filter(|agent| is_quiet(agent)).count();
     let quietly = if quiet > 0 { format!(", {quiet} quiet") } else { String::new() };
@@ -65,7 +56,7 @@ fn agents_panel(
             active.total_completed
         ),
         tone: if quiet == 0 { Tone::Plain } else { Tone::Warn },
-        table: Table::new(&[0, 4, 3, 2, 1], active.agents.iter().map(row).collect()),
+        table: Table::new(&[0, 4, 3, 2, 1], arrange(&nodes).into_iter().filter_map(row).collect()),
         spare: 0,
         brief: 20,
         column: Column::Left,
@@ -90,11 +81,15 @@ pub fn is_quiet<'a>(
 /// The loops of branches, those that run first.
 pub fn loops(context: &PanelContext) -> Section {
     let branches = folder::all_states(context.state);
-    Section::new([("branches", json!(branches))], move |_| loops_panel(&branches))
+    let all = context.all;
+    Section::new([("branches", json!(branches))], move |now| loops_panel(&branches, all, now))
 }
 
-fn loops_panel(branches: &[BranchState]) -> Option<Panel> {
-    let with_loops = |state: &'_ BranchState| Some((state.branch.clone(), state.the_loop.clone()?));
+fn loops_panel(branches: &[BranchState], all: bool, now: Time) -> Option<Panel> {
+    let with_loops = |state: &'_ BranchState| {
+        let the_loop = state.the_loop.as_ref().filter(|the_loop| all || !is_old(the_loop, now))?;
+        Some((state.branch.clone(), the_loop.clone()))
+    };
     let mut loops: Vec<(String, BranchLoop)> = branches.iter().filter_map(with_loops).collect();
     loops.sort_by_key(|(_, the_loop)| !the_loop.is_running());
     let running = loops.iter().filter(|(_, the_loop)| the_loop.is_running()).count();
@@ -114,6 +109,14 @@ fn loops_panel(branches: &[BranchState]) -> Option<Panel> {
         ..Panel::default()
     };
     panel.unless_empty()
+}
+
+/// Whether a loop ended long ago. One that was switched off by hand does not say when.
+fn is_old(the_loop: &BranchLoop, now: Time) -> bool {
+    match the_loop.ending.verdict {
+        Some(_) => the_loop.ending.is_old(now),
+        None => !the_loop.active,
+    }
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@ use crate::branch::document::BranchState;
 use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
 use crate::core::redaction::Redactor;
-use crate::core::text::Extra;
+use crate::core::text::{Extra, keep_newest};
 use crate::session::workflow::{IDLE, Workflow};
 
 const LONGEST_TODO: usize = 300;
 const TODOS: usize = 100;
+const ANNOUNCED: usize = 500;
 
 /// What a session has set out to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,8 +53,19 @@ impl Execution {
 pub struct Handoff {
     pub count: u64,
     pub last: Option<String>,
+    /// Those that a session was told of, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub announced: Vec<String>,
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl Handoff {
+    /// Notes that a session was told of these.
+    pub fn announce(&mut self, names: impl Iterator<Item = String>) {
+        self.announced.extend(names);
+        keep_newest(&mut self.announced, ANNOUNCED);
+    }
 }
 
 impl BranchState {

@@ -65,6 +65,17 @@ impl<'a> Witness<'a> {
         });
     }
 
+    /// What running agents were called for may be known since the record was last written: their ids.
+    pub fn name(&mut self, live: &Live) -> Option<String> {
+        let before = self.state.get_by::<Live>(&live.session_id)?;
+        let unknown = before.agents.iter().filter(|agent| !agent.is_identified());
+        let known = unknown.filter_map(|agent| live.agent(&agent.id));
+        let known: Vec<&Agent> = known.filter(|agent| agent.is_identified()).collect();
+        known.iter().for_each(|agent| self.describe(agent));
+        let ids: Vec<&str> = known.iter().map(|agent| agent.id.as_str()).collect();
+        (!ids.is_empty()).then(|| ids.join(", "))
+    }
+
     /// What an agent that has ended was called for may have become certain.
     pub fn know_result(&mut self, result: &AgentResult) {
         self.change(result.branch.as_deref(), |document| {
@@ -157,6 +168,9 @@ fn find_stuck(
         };
         document.mark_stuck(&entry.id, is_stuck);
         if is_stuck {
+            let task = owner.and_then(|(_, agent)| agent.task.as_ref());
+            let mut entry = entry;
+            entry.describe(task, None);
             stuck.push((entry, silent));
         }
     }
@@ -177,7 +191,8 @@ pub fn is_stuck(
         return (false, silent);
     }
     let transcript = live.transcript_path.as_deref();
-    let path = transcript.and_then(|path| side_file::transcript_path(path, &agent.id));
+    let workflow = agent.workflow.as_deref();
+    let path = transcript.and_then(|path| side_file::transcript_path(path, &agent.id, workflow));
     let written = path.and_then(|path| modified(&path));
     let silent = silent.min(written.map_or(u64::MAX, |then| time::age(&time::spell(then), now)));
     (agent.is_stuck(silent, now, threshold), silent)

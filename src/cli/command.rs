@@ -9,6 +9,7 @@ use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::doctor::commands as doctor;
 use crate::errors::commands as errors;
+use crate::history::commands as history;
 use crate::loops::autonomous::commands as autonomous;
 use crate::loops::iterative::commands as iterative;
 use crate::loops::queue::commands as work;
@@ -63,6 +64,15 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper sessions\n  hookkeeper sessions --all --json | jq '.ended | length'"
     )]
     Sessions(sessions::Arguments),
+    /// What happened, line by line: prompts, tool calls, agents, errors, loops
+    #[command(
+        after_help = "Examples:\n  hookkeeper log\n  hookkeeper log --follow\n  hookkeeper log --session 0f3e --event error\n  \
+        hookkeeper log --since 2h --json | jq -r .target\n  hookkeeper log --runs -n 5         # what each hook did"
+    )]
+    Log(history::log::Arguments),
+    /// Remove the history that is beyond keep_sessions and keep_megabytes
+    #[command(after_help = "Examples:\n  hookkeeper gc --dry-run\n  hookkeeper gc")]
+    Gc(history::gc::Arguments),
     /// Snapshots from before compactions
     #[command(
         after_help = "Examples:\n  hookkeeper backup list\n  hookkeeper backup show\n  hookkeeper backup diff 2 1\n  hookkeeper backup restore latest --dry-run"
@@ -222,7 +232,7 @@ mod tests {
                         None => break,
                     }
                 }
-                let whole = at.get_subcommands().next().is_none();
+                let whole = !at.is_subcommand_required_set();
                 let any = after.split_whitespace().next().is_some_and(|word| word.contains(":*"));
                 assert!(whole || any, "{name}: `hookkeeper {}`", after.lines().next().unwrap());
             }

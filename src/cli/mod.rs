@@ -26,6 +26,7 @@ use crate::core::gate::Words;
 use crate::core::outcome::Outcome;
 use crate::doctor::commands as doctor;
 use crate::errors::commands as errors;
+use crate::history::commands as history;
 use crate::loops::autonomous::commands as autonomous;
 use crate::loops::iterative::commands as iterative;
 use crate::loops::queue::commands as work;
@@ -41,7 +42,7 @@ use crate::view::statusline;
 #[command(name = "hookkeeper", version, about, arg_required_else_help = true)]
 #[command(
     after_help = "Claude Code runs `hookkeeper hook` at every lifecycle event, with the payload on stdin.\n\
-    The state is in .claude/state/ of the project; what each hook did is in .claude/state/log/hooks.jsonl."
+    The state is in .claude/state/ of the project; what happened is in .claude/state/journal/."
 )]
 struct Arguments {
     /// The project (default: the one that the working directory is in)
@@ -76,6 +77,8 @@ pub fn run(process: &Process) -> Outcome {
         Command::Agents(options) => agents::run(&project, options),
         Command::Errors(options) => errors::run(&project, options),
         Command::Sessions(options) => sessions::run(&project, options),
+        Command::Log(options) => history::log::run(&project, options),
+        Command::Gc(options) => history::gc::run(&project, options),
         Command::Backup(options) => backup::run(&project, options),
         Command::Reset(options) => reset::run(&project, options),
         Command::Trust(options) => trust::run(&project, options),

@@ -58,13 +58,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             return Ok(None);
         }
         let aside = match options.what {
-            What::Loop | What::All => store.set_aside(&[], &[part])?,
-            What::Agents | What::Errors => store.set_aside(&[LIVE], &[part])?,
+            What::All => store.set_aside(&[], &[part])?,
+            What::Loop | What::Agents | What::Errors => store.set_aside(&[LIVE], &[part])?,
         };
         match options.what {
             What::Agents => change_lives(store, forget_agents)?,
             What::Errors => change_lives(store, forget_errors)?,
-            What::Loop | What::All => {}
+            What::Loop => change_lives(store, forget_queue)?,
+            What::All => {}
         }
         Ok(Some(aside))
     })?;
@@ -84,7 +85,15 @@ fn change_lives(store: &Store, change: fn(&mut Live)) -> anyhow::Result<()> {
         plan.put(&state.read::<Live>(&live.session_id), live);
     }
     record::put_copies(&mut plan, lives.iter(), &state);
-    Ok(store.commit(&plan.changes, &state)?)
+    store.commit(&plan.changes, &state)?;
+    store.take_over_remarks(&state);
+    Ok(())
+}
+
+fn forget_queue(live: &mut Live) {
+    if live.loop_queue.take().is_some() {
+        live.loop_iterations.clear();
+    }
 }
 
 fn forget_agents(live: &mut Live) {

@@ -43,7 +43,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let Some(claude) = claude else { return Ok(nothing()) };
     let state = claude.sub("state")?;
     let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
-    let items = untrusted::list(&claude, state.as_ref(), origin.as_ref());
+    let items = untrusted::list(&claude, state.as_ref(), origin.as_ref())?;
     if items.is_empty() {
         return Ok(nothing());
     }

@@ -65,7 +65,8 @@ pub fn of_session(transcript: &Path) -> Vec<(SystemTime, PathBuf)> {
     own.chain(agents_of(&transcript.with_extension(""))).filter_map(with_time).collect()
 }
 
-fn agents_of(session: &Path) -> Vec<PathBuf> {
+/// The transcripts of a session's agents, by the session's folder.
+pub fn agents_of(session: &Path) -> Vec<PathBuf> {
     let Ok(entries) = session.join("subagents").read_dir() else { return Vec::new() };
     entries.flatten().map(|entry| entry.path()).filter(|path| is_transcript(path)).collect()
 }

@@ -1,6 +1,7 @@
 //! What belongs to Claude Code: its own files, as far as we read or change them.
 
 pub mod commands;
+pub mod context_window;
 pub mod hook_runs;
 pub mod plan_file;
 pub mod prices;

@@ -82,7 +82,7 @@ pub fn micro_usd(model: &str, used: &Used) -> Option<u64> {
 
 /// `claude-opus-4-5-20251101` and `us.anthropic.claude-opus-4-5-v1:0` are `opus-4-5`, but
 /// `claude-opus-4-9` is no `opus-4`: a short number behind the name is another version.
-fn is_of(model: &str, name: &str) -> bool {
+pub fn is_of(model: &str, name: &str) -> bool {
     let Some((_, rest)) = model.split_once("claude-") else { return false };
     let Some(rest) = rest.strip_prefix(name) else { return false };
     let Some(after) = rest.strip_prefix('-') else {

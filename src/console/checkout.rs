@@ -1,18 +1,25 @@
 //! The repository that a command is about.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
 use crate::git::command::{Git, explain_start_error};
 use crate::store::exclude;
 
+/// So long for an answer that needs to look at nothing but a directory.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// That of a directory.
 pub fn open_git(dir: &Path) -> anyhow::Result<Git> {
     let git = Git::in_dir(dir);
-    let answer = git.answer(&["rev-parse", "--is-inside-work-tree"]);
-    let answer = answer.map_err(|error| anyhow::Error::msg(explain_start_error(&error)))?;
-    if answer.as_deref() != Some("true") {
+    let asked = Git::within(dir, PATIENCE).ask(&["rev-parse", "--is-inside-work-tree"]);
+    let asked = asked.map_err(|error| anyhow::Error::msg(explain_start_error(&error)))?;
+    if asked.code.is_none() {
+        bail!("git does not answer");
+    }
+    if !asked.is_good() || asked.out.trim_end() != "true" {
         bail!("{} is in no git repository", dir.display());
     }
     Ok(git)

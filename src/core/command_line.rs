@@ -85,21 +85,14 @@ pub fn runs_tests(command: &str) -> bool {
             }
             "npm" | "pnpm" | "yarn" | "bun" => script(),
             "npx" | "bunx" | "uv" | "poetry" | "pipenv" | "bundle" | "python" | "python3" => {
-                let runner = [
-                    "pytest",
-                    "jest",
-                    "vitest",
-                    "mocha",
-                    "unittest",
-                    "rspec",
-                    "tox",
-                    "nox",
-                    "ava",
-                    "playwright",
-                    "cypress",
-                ];
+                let runner =
+                    ["pytest", "jest", "vitest", "mocha", "unittest", "rspec", "tox", "nox", "ava"];
+                // These also install and serve.
+                let browser = has("playwright") || has("cypress");
                 let manages = step.get(1).is_some_and(|word| word.ends_with("manage.py"));
-                runner.iter().any(|name| has(name)) || (manages && has("test"))
+                runner.iter().any(|name| has(name))
+                    || (manages && has("test"))
+                    || (browser && (has("test") || has("run")))
             }
             "node" => has("--test"),
             _ => false,

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::core::schema_fields;
 use crate::core::time::{self, Time};
 
+/// A loop that ended longer ago leaves `status`.
+const OLD_SECONDS: u64 = 24 * 60 * 60;
+
 /// How a loop ended; empty while it runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -27,6 +30,12 @@ impl Ending {
             verdict_at: Some(time::spell(now)),
             verdict_reason: Some(why.to_owned()),
         }
+    }
+
+    /// Whether it ended so long ago, or nobody knows when, that people need not see it any more.
+    pub fn is_old(&self, now: Time) -> bool {
+        let age = self.verdict_at.as_deref().map_or(u64::MAX, |at| time::age(at, now));
+        self.verdict.is_some() && age >= OLD_SECONDS
     }
 
     pub fn is_complete(&self) -> bool {
@@ -68,5 +77,21 @@ impl Verdict {
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_is_old_a_day_after_its_end() {
+        let at = |spelled: &str| time::parse(spelled).unwrap();
+        let ending = Ending::new(Verdict::Cancelled, "by a command", at("2026-01-29T10:30:00Z"));
+        assert!(!ending.is_old(at("2026-01-30T10:29:59Z")));
+        assert!(ending.is_old(at("2026-01-30T10:30:00Z")));
+        assert!(!Ending::default().is_old(at("2026-01-30T10:30:00Z")), "it runs");
+        let by_hand = Ending { verdict_at: None, ..ending };
+        assert!(by_hand.is_old(at("2026-01-29T10:30:00Z")), "nobody knows when");
     }
 }

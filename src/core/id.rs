@@ -15,7 +15,7 @@ const LONGEST: usize = 64;
 const DIGEST_MARK: &str = "x-";
 
 /// File names of our own that stand in a folder together with names made from ids.
-const OURS: [&str; 3] = ["synthesis", "current", "metrics"];
+const OURS: [&str; 4] = ["synthesis", "current", "metrics", "no-session"];
 
 /// A file name without its extension, safe in any of our folders.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

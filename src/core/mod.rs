@@ -6,6 +6,7 @@ pub mod event;
 pub mod gate;
 pub mod graph;
 pub mod id;
+pub mod journal;
 pub mod json;
 pub mod outcome;
 pub mod pieces;

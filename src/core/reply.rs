@@ -41,10 +41,18 @@ impl Reply {
         add(&mut self.context, text.into());
     }
 
+    /// Takes what the user should hear where an event cannot say it.
+    pub fn take_message(&mut self) -> Option<String> {
+        self.message.take().map(|words| words.to_string())
+    }
+
     /// The bytes for stdout.
     pub fn render(&self, kind: Kind) -> Option<String> {
         match kind.row().output {
             Output::Nothing => None,
+            Output::Ring => {
+                self.ring.as_ref().map(|ring| json!({"terminalSequence": ring}).to_string())
+            }
             Output::PlainText => self.context.as_deref().map(truncate),
             Output::Json { context, block } => {
                 let mut fields = Map::new();
@@ -82,7 +90,7 @@ fn add(to: &mut Option<Words>, more: Words) {
 /// Whether a message to the user reaches them with this event.
 pub fn can_tell_user(kind: Kind) -> bool {
     match kind.row().output {
-        Output::Nothing | Output::PlainText => false,
+        Output::Nothing | Output::Ring | Output::PlainText => false,
         Output::Json { .. } => true,
     }
 }
@@ -119,7 +127,7 @@ mod tests {
         for kind in Kind::ALL {
             let printed = reply.render(kind).unwrap_or_default();
             match kind.row().output {
-                Output::Nothing => assert_eq!(printed, ""),
+                Output::Nothing | Output::Ring => assert_eq!(printed, ""),
                 Output::PlainText => assert_eq!(printed, "c"),
                 Output::Json { context, block } => {
                     let json: Value = serde_json::from_str(&printed).unwrap();
@@ -133,6 +141,10 @@ mod tests {
         assert_eq!(json["hookSpecificOutput"]["hookEventName"], "Stop");
         assert_eq!((&json["decision"], &json["reason"]), (&json!("block"), &json!("b")));
         assert_eq!(Reply::default().render(Kind::Stop), None);
+        let mut ring = reply.clone();
+        ring.ring("r");
+        let printed = ring.render(Kind::ConfigChange).unwrap();
+        assert_eq!(printed, r#"{"terminalSequence":"\u0007\u001b]9;r\u0007"}"#);
     }
 
     #[test]

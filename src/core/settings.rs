@@ -23,12 +23,18 @@ pub struct Settings {
     pub durability: Durability,
     pub stuck_after_minutes: u64,
     pub keep_backups: usize,
+    /// Sessions whose journals are kept.
+    pub keep_sessions: usize,
+    /// How large all journals together may get.
+    pub keep_megabytes: u64,
     pub record: bool,
     /// Ask agents for a findings block when they start.
     pub request_findings: bool,
     /// Extra patterns (regular expressions) to redact.
     pub redact: Vec<String>,
     pub notify: bool,
+    /// How full the context may get before the user is warned, in percent; 0: never.
+    pub context_warning_percent: u64,
     /// Systems that are turned off.
     pub systems_off: Vec<String>,
 }
@@ -45,7 +51,8 @@ impl schemars::JsonSchema for Settings {
 }
 
 /// What a file that came with a checkout may set.
-const HARMLESS: [&str; 3] = ["stuck_after_minutes", "keep_backups", "notify"];
+const HARMLESS: [&str; 4] =
+    ["stuck_after_minutes", "keep_backups", "notify", "context_warning_percent"];
 
 /// What a project may set. All of it is optional.
 #[cfg(test)]
@@ -62,6 +69,12 @@ struct File {
     /// Compaction backups that are kept of each session.
     #[schemars(extend("type" = "integer", "minimum" = 1, "default" = 3))]
     keep_backups: Option<u64>,
+    /// Sessions whose journals are kept.
+    #[schemars(extend("type" = "integer", "minimum" = 1, "default" = 1000))]
+    keep_sessions: Option<u64>,
+    /// How many megabytes all journals together may have.
+    #[schemars(extend("type" = "integer", "minimum" = 1, "default" = 200))]
+    keep_megabytes: Option<u64>,
     /// Keep the payloads that come in.
     #[schemars(extend("type" = "boolean", "default" = false))]
     record: Option<bool>,
@@ -74,6 +87,9 @@ struct File {
     /// Ring the terminal for verdicts and escalations.
     #[schemars(extend("type" = "boolean", "default" = false))]
     notify: Option<bool>,
+    /// How full the context may get before the user is warned, in percent; 0 means never.
+    #[schemars(extend("type" = "integer", "minimum" = 0, "maximum" = 100, "default" = 80))]
+    context_warning_percent: Option<u64>,
     /// Which systems are on, by name; all are if nothing is said.
     #[schemars(extend("type" = "object"))]
     systems: Option<std::collections::BTreeMap<String, bool>>,
@@ -85,10 +101,13 @@ impl Default for Settings {
             durability: Durability::Classed,
             stuck_after_minutes: 5,
             keep_backups: 3,
+            keep_sessions: 1000,
+            keep_megabytes: 200,
             record: false,
             request_findings: false,
             redact: Vec::new(),
             notify: false,
+            context_warning_percent: 80,
             systems_off: Vec::new(),
         }
     }
@@ -151,9 +170,16 @@ impl Settings {
             "keep_backups" => {
                 self.keep_backups = usize::try_from(value.as_u64().filter(|n| *n > 0)?).ok()?;
             }
+            "keep_sessions" => {
+                self.keep_sessions = usize::try_from(value.as_u64().filter(|n| *n > 0)?).ok()?;
+            }
+            "keep_megabytes" => self.keep_megabytes = value.as_u64().filter(|n| *n > 0)?,
             "record" => self.record = value.as_bool()?,
             "request_findings" => self.request_findings = value.as_bool()?,
             "notify" => self.notify = value.as_bool()?,
+            "context_warning_percent" => {
+                self.context_warning_percent = value.as_u64().filter(|percent| *percent <= 100)?;
+            }
             "redact" => {
                 let patterns = value.as_array()?.iter();
                 let patterns: Option<Vec<String>> =
@@ -203,6 +229,12 @@ mod tests {
         assert_eq!(settings.durability, Durability::Full);
         assert_eq!(settings.keep_backups, 3);
         assert_eq!(wrong.as_deref(), Some("`keep_backups` cannot be \"three\""));
+        for (percent, holds) in [("0", 0), ("100", 100), ("101", 80), ("-1", 80), ("\"9\"", 80)] {
+            let text = format!(r#"{{"context_warning_percent": {percent}}}"#);
+            let (settings, wrong) = Settings::read(text.as_bytes());
+            assert_eq!(settings.context_warning_percent, holds, "{percent}");
+            assert_eq!(wrong.is_some(), holds == 80, "{percent}");
+        }
         assert!(Settings::read(b"{").1.is_some());
         assert_eq!(Settings::read(b"{}"), (Settings::default(), None));
     }

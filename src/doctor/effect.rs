@@ -1,16 +1,12 @@
-//! HK018 and HK019: what our own log says about the hooks that ran here.
+//! HK018 and HK019: what the journal says about the hooks that ran here.
 
+use crate::core::journal::Entry;
 use crate::core::text::{clip, plural};
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, or_ok};
-use crate::store::log::{LoggedRun, parse_newest};
-
-/// How many of the newest lines are looked at.
-const NEWEST: usize = 1000;
-
 pub fn failures(facts: &Facts) -> Vec<Finding> {
-    let runs = parse_newest(&facts.state.log, NEWEST);
-    let failed: Vec<&LoggedRun> = runs.iter().filter(|run| run.has_failed()).collect();
+    let runs = &facts.state.runs;
+    let failed: Vec<&Entry> = runs.iter().filter(|run| run.has_failed()).collect();
     let last = failed.first().map(|run| {
         Finding::warning(
             format!(
@@ -21,7 +17,7 @@ pub fn failures(facts: &Facts) -> Vec<Finding> {
                 clip(&run.time, 40),
                 clip(&run.outcome, 200)
             ),
-            "All of them are in .claude/state/log/hooks.jsonl.",
+            "`hookkeeper log --runs` shows them.",
         )
     });
     or_ok(last.into_iter().collect(), || match runs.len() {
@@ -36,7 +32,7 @@ fn name_event(event: &str) -> String {
 }
 
 pub fn activity(facts: &Facts) -> Vec<Finding> {
-    vec![match parse_newest(&facts.state.log, 1).first() {
+    vec![match facts.state.runs.first() {
         Some(run) => Finding::ok(format!(
             "the last hook was {} at {}",
             name_event(&run.event),

@@ -113,7 +113,10 @@ fn look_for_programs(process: &Process, roots: &SearchRoots, file: &mut Examined
                 }
                 _ => None,
             });
-        hook.trouble = { troubles }.next();
+        let quoted = hook
+            .quoted_home()
+            .map(|path| format!("`{path}` stands in quotes, where the shell does not expand `~`"));
+        hook.trouble = quoted.or_else(|| { troubles }.next());
     }
 }
 
@@ -144,7 +147,7 @@ fn programs(process: &Process, roots: &SearchRoots, files: &[ExaminedSettings]) 
 
 fn recorded(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<(Scope, WiredFile)> {
     let paths = SettingsPaths { root, home, client };
-    let recorded = |scope| paths.wired_file(scope).map(|file| (scope, file));
+    let recorded = |scope| Some((scope, paths.wired_file(scope).ok()??));
     Scope::ALL.into_iter().filter_map(recorded).collect()
 }
 

@@ -53,23 +53,45 @@ fn check_timeout(file: &ExaminedSettings, hook: &HookEntry) -> Option<Finding> {
 
 pub fn programs(facts: &Facts) -> Vec<Finding> {
     let others = || facts.hooks().filter(|(_, hook)| !hook.ours);
-    let problems = others().filter_map(|(file, hook)| {
-        let trouble = hook.trouble.as_ref()?;
-        Some(Finding::warning(
-            format!(
-                "{}: {} `{}`: {trouble}",
-                file.with_line(hook.line),
-                clip(&hook.event, 60),
-                clip(&hook.command, 100)
-            ),
-            "This hook belongs to another tool and fails at every event. Install its program, or \
-             take the entry out.",
-        ))
-    });
+    // A program that is missing is one problem, however many events want it.
+    let mut troubles: Vec<(&str, Vec<(&ExaminedSettings, &HookEntry)>)> = Vec::new();
+    for (file, hook) in others() {
+        let Some(trouble) = hook.trouble.as_deref() else { continue };
+        match troubles.iter_mut().find(|(known, _)| *known == trouble) {
+            Some((_, hooks)) => hooks.push((file, hook)),
+            None => troubles.push((trouble, vec![(file, hook)])),
+        }
+    }
+    let problems = troubles.iter().filter_map(|(trouble, hooks)| missing(trouble, hooks));
     or_ok(problems.collect(), || match others().count() {
         0 => "there are none".into(),
         hooks => {
             format!("{} of other tools, no program is known to be missing", plural(hooks, "hook"))
         }
+    })
+}
+
+fn missing(trouble: &str, hooks: &[(&ExaminedSettings, &HookEntry)]) -> Option<Finding> {
+    let (file, hook) = hooks.first()?;
+    let more = match hooks.len() {
+        1 => String::new(),
+        several => format!(" (and {} with it)", plural(several - 1, "other hook")),
+    };
+    let text = format!(
+        "{}: {} `{}`: {trouble}{more}",
+        file.with_line(hook.line),
+        clip(&hook.event, 60),
+        clip(&hook.command, 100)
+    );
+    Some(match hooks.iter().all(|(_, hook)| hook.passes_over_failure()) {
+        true => Finding::note(
+            text,
+            "This hook belongs to another tool. It does nothing, and its failure is passed over.",
+        ),
+        false => Finding::warning(
+            text,
+            "This hook belongs to another tool and fails at every event. Install its program, or \
+             take the entry out.",
+        ),
     })
 }

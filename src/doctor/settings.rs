@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::client::settings::faults::{self, Fault};
 use crate::client::settings::scope::Scope;
 use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
 use crate::client::settings::{edit, handler};
@@ -26,8 +27,8 @@ pub enum SettingsContent {
 #[derive(Default)]
 pub struct ParsedSettings {
     pub hooks: Vec<HookEntry>,
-    /// Entries that the client cannot use: line and what is wrong.
-    pub bad_entries: Vec<(usize, String)>,
+    /// Entries that the client cannot use.
+    pub bad_entries: Vec<Fault>,
     /// The line of `disableAllHooks: true`.
     pub hooks_off: Option<usize>,
     /// The line of `HOOKKEEPER_OFF: "1"` under `env`.
@@ -57,6 +58,22 @@ pub struct HookEntry {
     pub trouble: Option<String>,
 }
 
+impl HookEntry {
+    /// `… || true`: whatever happens, the hook succeeds.
+    pub fn passes_over_failure(&self) -> bool {
+        let last = self.command.rsplit("||").next().filter(|_| self.command.contains("||"));
+        !self.exec && last.is_some_and(|last| matches!(last.trim(), "true" | ":" | "exit 0"))
+    }
+
+    /// The first path in quotes that begins with `~/`, which no shell expands there.
+    pub fn quoted_home(&self) -> Option<&str> {
+        let quoted = ["\"~/", "'~/"].iter().filter_map(|open| self.command.find(open));
+        let at = { quoted }.min().filter(|_| !self.exec)?;
+        let rest = self.command.get(at + 1..)?;
+        rest.split(['"', '\'']).next()
+    }
+}
+
 impl ExaminedSettings {
     pub fn parsed(&self) -> Option<&ParsedSettings> {
         if let SettingsContent::Parsed(parsed) = &self.content { Some(parsed) } else { None }
@@ -83,14 +100,21 @@ pub fn read(bytes: &[u8]) -> SettingsContent {
     if edit::is_blank(text) {
         return SettingsContent::Parsed(ParsedSettings::default());
     }
-    // What cannot be wired for its shape is refused here with the same words.
-    if let Err(malformed) = edit::check_shape(text) {
-        return SettingsContent::Malformed(malformed);
+    let shape = edit::check_shape(text);
+    match (tree::parse(text), shape) {
+        // What is wrong below an event need not cost the whole file.
+        (Ok(root), Err(_)) if has_hooks_object(&root) => {
+            SettingsContent::Parsed(parse(text, &root))
+        }
+        // What cannot be wired for its shape is refused here with the same words.
+        (Err(malformed), _) | (_, Err(malformed)) => SettingsContent::Malformed(malformed),
+        (Ok(root), Ok(())) => SettingsContent::Parsed(parse(text, &root)),
     }
-    match tree::parse(text) {
-        Ok(root) => SettingsContent::Parsed(parse(text, &root)),
-        Err(malformed) => SettingsContent::Malformed(malformed),
-    }
+}
+
+fn has_hooks_object(root: &Node) -> bool {
+    let hooks = root.members().iter().filter(|member| member.key == "hooks");
+    root.is_object() && { hooks }.all(|hooks| hooks.value.is_object() || hooks.value.is_null())
 }
 
 fn parse(text: &str, root: &Node) -> ParsedSettings {
@@ -105,29 +129,13 @@ fn parse(text: &str, root: &Node) -> ParsedSettings {
     let plugin =
         |plugin: &Member| (plugin.key.clone(), line(&plugin.value), plugin.value.is_true());
     parsed.plugins = ours.map(plugin).collect();
+    parsed.bad_entries = faults::faults(text, root);
     // Of two equal keys the client sees the last one.
-    let events = root.get("hooks").map_or(&[][..], Node::members);
-    for event in events {
-        let mut bad = |node: &Node, what: &str| {
-            parsed.bad_entries.push((line(node), format!("{}: {what}", event.key)));
-        };
-        if !event.value.is_array() {
-            if !event.value.is_null() {
-                bad(&event.value, "must be a list");
-            }
-            continue;
-        }
+    for event in root.get("hooks").map_or(&[][..], Node::members) {
         for group in event.value.elements() {
-            let Some(handlers) = group.get("hooks").filter(|hooks| hooks.is_array()) else {
-                bad(group, "an entry must be an object with a list `hooks`");
-                continue;
-            };
+            let handlers = group.get("hooks").map_or(&[][..], Node::elements);
             let matcher = group.get("matcher").and_then(Node::text);
-            for node in handlers.elements() {
-                if !node.is_object() {
-                    bad(node, "a hook must be an object");
-                    continue;
-                }
+            for node in handlers.iter().filter(|node| node.is_object()) {
                 parsed.hooks.push(hook(&event.key, matcher, node, &line));
             }
         }
@@ -180,7 +188,7 @@ mod tests {
         let hook = &parsed.hooks[0];
         assert!(hook.ours && !hook.exec);
         assert_eq!((hook.line, hook.timeout), (4, Some((9000.0, 5))));
-        let lines: Vec<usize> = parsed.bad_entries.iter().map(|(line, _)| *line).collect();
+        let lines: Vec<usize> = parsed.bad_entries.iter().map(|fault| fault.line).collect();
         assert_eq!(lines, [6, 6, 6]);
     }
 

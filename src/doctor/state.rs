@@ -126,7 +126,7 @@ pub fn rejected(facts: &Facts) -> Vec<Finding> {
     let waiting = newest(&facts.state.rejected, "rejected").map(|(count, newest)| {
         Finding::warning(
             format!("{} could not be used; the newest is {newest}", plural(count, "payload")),
-            ".claude/state/log/hooks.jsonl says why. If Claude Code sent them, please report it; then delete the files.",
+            ".claude/state/journal/no-session.jsonl says why. If Claude Code sent them, please report it; then delete the files.",
         )
     });
     or_ok(waiting.into_iter().collect(), || "empty".into())

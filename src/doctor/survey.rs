@@ -2,14 +2,17 @@
 //! wrong is an answer, not a failure.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use rustix::fs::{Access, AtFlags, FileType};
 
 use crate::core::error::Result;
+use crate::core::journal::Entry;
 use crate::session::live::Live;
 use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::home::{self, IGNORE, LOCK};
+use crate::store::journal::{self, Journal};
 use crate::store::lock::{self, Taken};
 use crate::store::origin::Origin;
 use crate::store::untrusted;
@@ -30,8 +33,8 @@ pub struct Survey {
     pub rejected: Vec<String>,
     pub spool: Vec<String>,
     pub lives: Vec<Live>,
-    /// The newest lines of the log.
-    pub log: Vec<u8>,
+    /// The newest hook runs, newest first.
+    pub runs: Vec<Entry>,
 }
 
 #[derive(Default)]
@@ -66,7 +69,7 @@ pub struct Options {
     pub wrong: Option<String>,
 }
 
-const LOG: usize = 1 << 20;
+const RUNS: usize = 1000;
 
 pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     let mut seen = Survey::default();
@@ -117,11 +120,8 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     // What a process that is spooling right now has not finished yet does not wait.
     seen.spool.retain(|name| !name.starts_with('.'));
     seen.lives = View::open(root, home).ok().flatten().map(|view| view.lives()).unwrap_or_default();
-    if let Ok(Some(room)) = state.sub("log") {
-        for file in ["hooks.1.jsonl", "hooks.jsonl"] {
-            seen.log.extend(room.read_tail(file, LOG).unwrap_or_default());
-        }
-    }
+    let journal = Journal::new(state.sub(journal::FOLDER).ok().flatten().map(Rc::new));
+    seen.runs = journal.newest_first().filter(Entry::is_run).take(RUNS).collect();
     seen
 }
 

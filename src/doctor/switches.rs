@@ -1,5 +1,6 @@
 //! HK005, HK008 and HK009: settings files as such, what switches hooks off, and our own options.
 
+use crate::client::settings::faults::Fault;
 use crate::core::text::clip;
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, or_ok};
@@ -19,11 +20,20 @@ pub fn files(facts: &Facts) -> Vec<Finding> {
                 "Claude Code ignores the whole file until this is mended. Nothing of it was changed.",
             )),
             SettingsContent::Parsed(parsed) => {
-                problems.extend(parsed.bad_entries.iter().map(|(line, what)| {
-                    Finding::warning(
-                        format!("{}: {}", file.with_line(*line), clip(what, 200)),
+                let at = |fault: &Fault| {
+                    let event = clip(&fault.event, 60);
+                    format!("{}: {event}: {}", file.with_line(fault.line), fault.what)
+                };
+                problems.extend(parsed.bad_entries.iter().map(|fault| match fault.voids_file {
+                    true => Finding::error(
+                        at(fault),
+                        "Claude Code applies nothing of this file until it is mended: no hook, no permission \
+                         rule.",
+                    ),
+                    false => Finding::warning(
+                        at(fault),
                         "Claude Code drops this entry. Mend it, or take it out.",
-                    )
+                    ),
                 }));
             }
         }

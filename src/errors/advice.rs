@@ -77,6 +77,7 @@ const SCARCE: [Scarce; 4] = [
             "memory exhausted",
             "enomem",
             "killed signal",
+            "signal 9",
             "killed",
             "oom",
             "oomkilled",
@@ -100,7 +101,7 @@ fn wanted(message: &str, target: &str) -> String {
         "credentials for the remote".into()
     } else if has(&["a password is required", "a terminal is required", "are you root"]) {
         "somebody with root rights to run it".into()
-    } else if has(&["requires approval", "has been denied"]) {
+    } else if has(&["requires approval", "needs approval", "has been denied", "granted it yet"]) {
         "leave to run it".into()
     } else if is_login(message) {
         format!("a login or key that {target} may use")

@@ -5,7 +5,7 @@ use crate::core::command_line;
 use crate::core::words::{find_phrase, has_phrase};
 use crate::errors::diagnostics;
 use crate::errors::document::Class;
-use crate::errors::phrases::{CLASSES, DETERMINISTIC, LOOK_ALIKES};
+use crate::errors::phrases::{CLASSES, DETERMINISTIC, KILLED, LOOK_ALIKES};
 
 /// What is known of a failed call beside its message.
 #[derive(Clone, Copy, Default)]
@@ -39,6 +39,7 @@ pub fn failure(message: &str, call: &Call) -> Class {
         // `timeout` did what it was asked to do.
         Some(124) => return Class::Deterministic,
         Some(137) => return Class::Resource,
+        _ if KILLED.iter().any(|phrase| has_phrase(message, phrase)) => return Class::Resource,
         _ => {}
     }
     if let Some(class) = diagnostics::class(message) {

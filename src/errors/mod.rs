@@ -1,6 +1,7 @@
 pub mod advice;
 pub mod classify;
 pub mod commands;
+pub mod compiles;
 pub mod diagnostics;
 pub mod document;
 pub mod location;

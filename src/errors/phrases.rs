@@ -25,6 +25,7 @@ pub const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "throttlingexception",
             "resource_exhausted",
             "e429",
+            "submitted too quickly",
         ],
     ),
     (
@@ -104,6 +105,17 @@ pub const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "nameresolutionerror",
             "can't connect",
             "error sending request",
+            "read timed out",
+            "client.timeout exceeded",
+            "awaiting headers",
+            "socket timeout",
+            "err_socket_timeout",
+            "terminated the handshake",
+            "non-properly terminated",
+            "recv failure",
+            "recv error",
+            "closed the connection unexpectedly",
+            "transfer failed",
         ],
     ),
     (
@@ -154,6 +166,11 @@ pub const CLASSES: [(Class, &[&str], &[&str]); 6] = [
             "e401",
             "e403",
             "a password is required",
+            "a terminal is required",
+            "expiredtoken",
+            "token is expired",
+            "token has expired",
+            "request is expired",
             "accessdenied",
             "pull access denied",
             "resource is denied",
@@ -250,12 +267,17 @@ pub const CLASSES: [(Class, &[&str], &[&str]); 6] = [
 /// commit whose subject is quoted.
 pub const LOOK_ALIKES: &[&str] = &["is the docker daemon running", "error: could not apply"];
 
+/// A program that was killed for want of memory, whatever its caller makes of that.
+pub const KILLED: &[&str] =
+    &["terminated with signal 9", "killed signal terminated", "signal: 9, sigkill"];
+
 /// What a retry cannot mend: somebody has to change something first.
 pub const DETERMINISTIC: &[&str] = &[
     "no such file or directory",
     "not found",
     "notfound",
     "cannot find",
+    "could not resolve to a",
     "could not find",
     "does not exist",
     "no such",

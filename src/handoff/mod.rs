@@ -1,7 +1,9 @@
 //! `handoffs/{type}-{date}.md`: where the work on a branch stands, for whoever goes on with it.
-//! Written once, never changed.
+//! Written once; only `close` changes its status.
 
 pub mod commands;
+pub mod file;
+pub mod folder;
 pub mod sections;
 
 use crate::agents::synthesis::Synthesis;

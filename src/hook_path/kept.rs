@@ -6,13 +6,14 @@ use serde_json::value::RawValue;
 
 use crate::core::error::Error;
 use crate::core::event::Event;
+use crate::core::journal::{Entry, EntryKind};
+use crate::core::json;
 use crate::core::redaction::Redactor;
-use crate::core::{json, time};
+use crate::hook_path::write_journal;
 use crate::process::Process;
 use crate::store::dir::Dir;
 use crate::store::home::{self, Entered};
 use crate::store::lock;
-use crate::store::log::{self, Line};
 use crate::store::{Store, recorded, rejected};
 use crate::turn::context::Context;
 use crate::turn::root;
@@ -62,16 +63,9 @@ pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
                 Entered::Busy(claude, state) => (claude, state, None),
             };
         let now = process.now();
-        let outcome = format!("rejected: {why}");
-        let line = Line {
-            time: &time::spell_millis(now),
-            event: "",
-            session: "",
-            wrote: &[],
-            us: process.micros(),
-            outcome: &outcome,
-        };
-        log::add(&state, &line, false);
+        let run = Entry::new(EntryKind::Rejected).at(now, "");
+        let run = Entry { outcome: format!("rejected: {why}"), ..run };
+        write_journal(process, &state, run, Vec::new(), None);
         if bytes.is_empty() {
             return None;
         }

@@ -11,13 +11,13 @@ use tracing::debug;
 
 use crate::core::error::{Error, Result};
 use crate::core::event::{self, Event, Kind, Parsed};
+use crate::core::journal::{Entry, EntryKind, FAILED};
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::reply::{self, Reply};
 use crate::core::settings::Settings;
 use crate::core::text::clip;
-use crate::core::time;
-use crate::hooks;
+use crate::hooks::{self, run_line};
 use crate::loops::governor::CLIENTS_CAP;
 use crate::process::Process;
 use crate::process::stdin::{self, Payload};
@@ -25,9 +25,9 @@ use crate::process::trace::{self, Lines};
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
 use crate::store::dir::Dir;
+use crate::store::journal::prune::Limits;
 use crate::store::lock::PATIENCE;
-use crate::store::log::{self, FAILED, Line};
-use crate::store::{Opened, Store};
+use crate::store::{Opened, Store, journal, log};
 use crate::turn::context::{Context, Facts};
 use crate::turn::root;
 use crate::turn::world::World;
@@ -45,6 +45,9 @@ pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
     if process.env("HOOKKEEPER_OFF").as_deref() == Some("1") {
         return Outcome::quiet();
     }
+    if is_nothing(&payload, expected) {
+        return Outcome::quiet();
+    }
     let lines = trace::start(process);
     let parsed = match &payload {
         Payload::Whole(bytes) => event::parse(bytes, expected).map_err(|why| (bytes, why)),
@@ -57,6 +60,17 @@ pub fn run(process: &Process, expected: Option<Kind>) -> Outcome {
             Err(error) => Outcome::failed(&error),
         },
         Err((bytes, why)) => Outcome::failed(&reject(process, bytes, why)),
+    }
+}
+
+/// Whether a payload is known to say nothing without being parsed. One that is too large to be read
+/// is no error where it would hardly ever say something.
+fn is_nothing(payload: &Payload, expected: Option<Kind>) -> bool {
+    match payload {
+        Payload::Whole(bytes) => event::says_nothing(bytes, expected),
+        Payload::Refused(bytes, _) => event::named_event(bytes)
+            .and_then(Kind::from_wire)
+            .is_some_and(|kind| kind.row().may_matter.is_some()),
     }
 }
 
@@ -122,7 +136,10 @@ fn attempt(
                 Ok(()) => "spooled: the lock is held".to_owned(),
                 Err(error) => format!("{FAILED}{error}"),
             };
-            write_log(process, event, &state, &[], &outcome, lines, false);
+            let run = Entry::new(EntryKind::Spooled).at(now, &event.session_id);
+            let run = Entry { event: event.kind.wire().into(), outcome, ..run };
+            write_journal(process, &state, run, Vec::new(), None);
+            write_debug(&state, lines, false);
             return Ok(match state.is_in_place() {
                 true => Attempt::Done(kept.map(|()| None)),
                 false => removed(&state),
@@ -139,17 +156,17 @@ fn attempt(
         Ok(Played::All) => settle(event, &store, &context),
         // Order matters: this event has to wait for those that still wait.
         Ok(Played::Some) => put_aside(process, bytes, store.state_dir(), &context)
-            .map(|()| (Reply::default(), "spooled: others are waiting".into())),
+            .map(|()| Plan::because("spooled: others are waiting")),
         Err(error) => Err(error),
     };
-    let outcome = match &settled {
-        Ok((_, outcome)) => outcome.clone(),
-        Err(error) => format!("{FAILED}{error}"),
-    };
-    write_log(process, event, store.state_dir(), &store.written(), &outcome, lines, true);
+    let (settled, run, told) = journal_lines(event, settled, &context);
+    let run = Entry { wrote: Some(store.written()), ..run };
+    let limits = Limits::new(&store.settings);
+    write_journal(process, store.state_dir(), run, told, Some(limits));
+    write_debug(store.state_dir(), lines, true);
     Ok(match settled {
         _ if !store.is_in_place() => removed(store.state_dir()),
-        Ok((reply, _)) => Attempt::Done(Ok(reply.render(event.kind))),
+        Ok(reply) => Attempt::Done(Ok(reply.render(event.kind))),
         // A folder of it went.
         Err(error) if error.is_not_found() => {
             Attempt::Removed(keep_after(error, bytes, &store, &context, process))
@@ -163,18 +180,44 @@ fn removed(state: &Dir) -> Attempt {
     Attempt::Removed(Error::io("use", state.path(), cause))
 }
 
+/// What a settled event, or one that could not be, has for the journal, apart from its reply.
+fn journal_lines(
+    event: &Event,
+    settled: Result<Plan>,
+    context: &Context,
+) -> (Result<Reply>, Entry, Vec<Entry>) {
+    let mut run = run_line::entry(event, context).at(context.now, &event.session_id);
+    let settled = settled.map(|mut plan| {
+        run.outcome = std::mem::take(&mut plan.outcome);
+        if plan.reply.block.is_some() {
+            run.what = Some("blocked".into());
+        }
+        let told = std::mem::take(&mut plan.told).into_iter();
+        (plan.reply, told.map(|told| told.at(context.now, &event.session_id)).collect())
+    });
+    match settled {
+        Ok((reply, told)) => (Ok(reply), run, told),
+        Err(error) => {
+            run.outcome = format!("{FAILED}{error}");
+            (Err(error), run, Vec::new())
+        }
+    }
+}
+
 /// Lets the hook decide, and carries its plan out.
-fn settle(event: &Event, store: &Store, context: &Context) -> Result<(Reply, String)> {
+fn settle(event: &Event, store: &Store, context: &Context) -> Result<Plan> {
     let state = State::new(store);
     let mut plan = hooks::plan(event, &state, context);
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
     notify(&mut plan, event.kind, store, &state, context);
     store.commit(&plan.changes, &state)?;
+    // What only writing has found waits for the next event.
+    keep_remarks(store, &state, context.now)?;
     if let Some(adopted) = &plan.adopted {
         store.note_begun(adopted, false)?;
     }
     debug!(wrote = ?store.written(), "committed");
-    Ok((plan.reply, plan.outcome))
+    Ok(plan)
 }
 
 /// Says what waits to be said if this event can, and keeps what it cannot.
@@ -238,28 +281,27 @@ fn context<'a>(
 }
 
 fn fresh_id(process: &Process, event: &Event) -> String {
-    let call = event.text("tool_use_id").or_else(|| event.prompt_id()).unwrap_or_default();
+    let first = || event.fields.objects("tool_calls")?.first()?.word("tool_use_id");
+    let call = event.text("tool_use_id").or_else(first).or_else(|| event.prompt_id());
+    let call = call.unwrap_or_default();
     process.fresh_id(&format!("{} {call}", event.session_id))
 }
 
-fn write_log(
+/// Tells the journal of a hook run: its own line, and what came of it.
+fn write_journal(
     process: &Process,
-    event: &Event,
     state: &Dir,
-    wrote: &[String],
-    outcome: &str,
-    lines: Option<&Lines>,
-    locked: bool,
+    run: Entry,
+    told: Vec<Entry>,
+    limits: Option<Limits>,
 ) {
-    let line = Line {
-        time: &time::spell_millis(process.now()),
-        event: event.kind.wire(),
-        session: &event.session_id,
-        wrote,
-        us: process.micros(),
-        outcome,
-    };
-    log::add(state, &line, locked);
+    let run = Entry { us: Some(process.micros()), wrote: run.wrote.or(Some(Vec::new())), ..run };
+    let mut entries = vec![run];
+    entries.extend(told);
+    journal::add(state, &entries, limits);
+}
+
+fn write_debug(state: &Dir, lines: Option<&Lines>, locked: bool) {
     if let Some(lines) = lines {
         log::add_debug(state, &lines.drain(), locked);
     }

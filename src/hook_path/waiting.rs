@@ -9,15 +9,16 @@ use crate::core::event::{self, Parsed};
 use crate::core::redaction::Redactor;
 use crate::core::time;
 use crate::hook_path::kept::redacted;
-use crate::hook_path::{context, settle};
+use crate::hook_path::{context, journal_lines, settle};
 use crate::process::Process;
 use crate::session::notices::Notices;
 use crate::state::plan::Change;
 use crate::state::{Read, State};
 use crate::store::dir::Dir;
+use crate::store::journal::prune::Limits;
 use crate::store::lock::PATIENCE;
 use crate::store::spool::{self, Entry};
-use crate::store::{Opened, Store, rejected};
+use crate::store::{Opened, Store, journal, rejected};
 use crate::turn::context::Context;
 use crate::turn::world::World;
 
@@ -161,7 +162,12 @@ fn play(
     context.now = time::parse(&entry.time).unwrap_or(context.now);
     store.set_time(context.now);
     match settle(&event, store, &context) {
-        Ok(_) => Ok(Ok(())),
+        Ok(plan) => {
+            let (_, run, mut told) = journal_lines(&event, Ok(plan), &context);
+            told.insert(0, run);
+            journal::add_played(store.state_dir(), &told, Limits::new(&store.settings));
+            Ok(Ok(()))
+        }
         // A disk that is full now may have room later: the event stays where it is.
         Err(error) if error.may_pass() => Err(error),
         Err(error) => Ok(Err(error.to_string())),

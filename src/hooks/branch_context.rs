@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use crate::branch::document::BranchState;
-use crate::branch::folder::handoff_folder;
 use crate::branch::saved::Execution;
 use crate::branch::tracked::Tracked;
 use crate::branch::{checkout, witness};
@@ -17,7 +16,7 @@ use crate::core::time;
 use crate::session::live::Live;
 use crate::session::record::{self, is_live};
 use crate::session::workflow::Workflow;
-use crate::state::{Document, State};
+use crate::state::State;
 use crate::turn::context::Context;
 
 const TODOS: usize = 25;
@@ -61,9 +60,10 @@ pub fn recovered(event: &Event, live: &Live, state: &State, context: &Context) -
     if lines.is_empty() {
         return lines;
     }
-    let saved = branch.compacted_at.as_deref().unwrap_or("an unknown time");
-    let file = BranchState::doc(&here.key).path();
-    lines.insert(0, format!("- recovered for branch {}, as of {saved}, from {file}:", here.branch));
+    // Before a compaction it was saved a moment ago.
+    let saved = branch.compacted_at.as_deref().filter(|_| source != "compact");
+    let saved = saved.map(|saved| format!(", as of {saved}")).unwrap_or_default();
+    lines.insert(0, format!("- on branch {}{saved}:", here.branch));
     lines
 }
 
@@ -114,19 +114,6 @@ pub fn pass_on(plan: &mut crate::state::plan::Plan, live: &Live, state: &State, 
     let mut branch = plan.take_put(&read).unwrap_or_else(|| saved.clone());
     branch.session = Some(live.session_id.clone());
     plan.put(&read, &branch);
-}
-
-/// Hand-offs are for whoever comes next.
-pub fn handoffs(state: &State, context: &Context) -> Option<String> {
-    let (here, branch) = checkout::with_state(state, context)?;
-    let handoff = branch.handoff.as_ref()?;
-    let last = handoff.last.as_ref().filter(|_| handoff.count > 0)?;
-    Some(format!(
-        "- {} of branch {} in {}/, the last one: {last}",
-        plural(handoff.count as usize, "hand-off"),
-        here.branch,
-        handoff_folder(&here.key),
-    ))
 }
 
 /// Agents that run and have been silent for too long, and what can be done about them.

@@ -2,16 +2,25 @@
 //! plan. Documents are read through [`State`] when a decision needs them.
 
 pub mod branch_context;
+pub mod config_change;
+pub mod context_warning;
 pub mod execution_task;
+pub mod failures;
 pub mod findings_report;
+pub mod lost_agents;
 pub mod notification;
+pub mod open_handoffs;
+pub mod permission_denied;
 pub mod post_compact;
+pub mod post_model_switch;
+pub mod post_tool_batch;
 pub mod post_tool_use;
 pub mod post_tool_use_failure;
 pub mod pre_compact;
 pub mod pre_tool_use;
 pub mod reported_findings;
 pub mod restored_context;
+pub mod run_line;
 pub mod session_closing;
 pub mod session_end;
 pub mod session_start;
@@ -42,10 +51,14 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         Kind::PreToolUse => pre_tool_use::plan(event, state, context),
         Kind::PostToolUse => post_tool_use::plan(event, state, context),
         Kind::PostToolUseFailure => post_tool_use_failure::plan(event, state, context),
+        Kind::PostToolBatch => post_tool_batch::plan(event, state, context),
+        Kind::PermissionDenied => permission_denied::plan(event, state, context),
         Kind::PreCompact => pre_compact::plan(event, state, context),
         Kind::PostCompact => post_compact::plan(event, state, context),
         Kind::Stop => stop::plan(event, state, context),
         Kind::StopFailure => stop_failure::plan(event, state, context),
+        Kind::PostModelSwitch => post_model_switch::plan(event, state, context),
+        Kind::ConfigChange => config_change::plan(event, state, context),
         Kind::Notification => notification::plan(event, state, context),
     }
 }

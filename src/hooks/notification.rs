@@ -1,11 +1,13 @@
-//! Notification: the client tells the user something, often that it waits for them. It is noted and
-//! nothing else: the session's record stays as it is, because a client that waits does no work, and a
-//! notification that comes late must not open a session that has ended.
+//! Notification: the client tells the user something, often that it waits for them. It is noted, and
+//! in the session's record if it waits; a notification that comes late must not open a session that
+//! has ended. The terminal rings if that is wanted: the client shows no message of this event.
 
 use crate::core::event::Event;
 use crate::core::text::{Extra, clip};
 use crate::core::time;
+use crate::session::live::Live;
 use crate::session::notifications::{Notification, Notifications};
+use crate::session::{record, waiting};
 use crate::state::State;
 use crate::state::plan::Plan;
 use crate::turn::context::Context;
@@ -25,12 +27,28 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     notifications.add(Notification {
         at: time::spell_millis(context.now),
         session_id: event.session_id.clone(),
-        kind,
+        kind: kind.clone(),
         text: clip(&texts.join(": "), LONGEST_TEXT),
         extra: Extra::new(),
     });
     plan.put(&read, &notifications);
+    wait(&mut plan, &kind, event, state, context);
     plan
+}
+
+/// The session waits for a person from now on, if that is what the client says.
+fn wait(plan: &mut Plan, kind: &str, event: &Event, state: &State, context: &Context) {
+    let Some(awaited) = waiting::awaited(kind) else { return };
+    let own = record::own_record(event, state);
+    if let Some(own) = own {
+        let mut live = own.clone();
+        live.begin_waiting(kind, context.spelled());
+        record::put_record(plan, &live, state);
+    }
+    if context.settings.notify {
+        let what = own.and_then(Live::title).map(|title| format!(": {title}")).unwrap_or_default();
+        plan.reply.ring(format!("Claude Code waits for {awaited}{what}"));
+    }
 }
 
 #[cfg(test)]
@@ -38,10 +56,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::event::Kind::Notification as Told;
+    use crate::core::event::Kind::{Notification as Told, PostToolUse};
     use crate::core::reply::Reply;
     use crate::hooks::testing::*;
-    use crate::session::live::Live;
     use crate::state::map::Files;
 
     fn noted(plan: &Plan) -> Notifications {
@@ -65,7 +82,10 @@ mod tests {
         assert!(!entry.text.contains("abcdef0123"), "{}", entry.text);
         assert_eq!(entry.text.chars().count(), LONGEST_TEXT);
         assert_eq!(told.type_counts["permission_prompt"], 1);
-        assert_eq!((plan.reply, plan.changes.len()), (Reply::default(), 1));
+        let waiting = own_record(&plan).waiting.unwrap();
+        assert_eq!((waiting.kind.as_str(), waiting.since.as_str()), ("permission_prompt", NOW));
+        assert_eq!(waiting.awaits(), "your permission");
+        assert_eq!((&plan.reply, plan.changes.len()), (&Reply::default(), 2));
     }
 
     #[test]
@@ -77,6 +97,38 @@ mod tests {
         assert_eq!((entry.kind.as_str(), entry.text.as_str()), ("unknown", ""));
         assert_eq!(told.type_counts["unknown"], 1);
         assert_eq!(put_of::<Live>(&plan, OWN), None);
+    }
+
+    #[test]
+    fn the_next_event_of_the_session_ends_the_waiting() {
+        let mut files = Files::default().with::<Live>(OWN, &own_session(&["a1"]));
+        let call = |agent: Option<&str>| {
+            json!({"tool_name": "Read", "tool_use_id": "t1", "agent_id": agent,
+                "tool_input": {"file_path": "a"}, "tool_response": {}})
+        };
+        let waits = |kind: &str, background: bool, agent: Option<&str>, files: &Files| {
+            let told = plan_event(Told, json!({"message": "x", "notification_type": kind}), files);
+            let mut live = own_record(&told);
+            assert!(live.waiting.is_some());
+            live.agents[0].background = Some(background);
+            let files = after(files, &told).with::<Live>(OWN, &live);
+            own_record(&plan_event(PostToolUse, call(agent), &files)).waiting.is_some()
+        };
+        assert!(!waits("permission_prompt", false, None, &files));
+        // An agent that the session waits for may have been the one that asked.
+        assert!(!waits("permission_prompt", false, Some("a1"), &files));
+        assert!(waits("permission_prompt", true, Some("a1"), &files));
+        assert!(waits("idle_prompt", false, Some("a1"), &files));
+        assert!(!waits("agent_needs_input", true, Some("a1"), &files));
+        // What only tells something ends nothing and begins nothing.
+        let mut live = own_session(&[]);
+        live.begin_waiting("idle_prompt", EARLIER.into());
+        files = files.with::<Live>(OWN, &live);
+        let told = json!({"message": "x", "notification_type": "agent_completed"});
+        assert_eq!(put_of::<Live>(&plan_event(Told, told, &files), OWN), None);
+        let again = json!({"message": "x", "notification_type": "idle_prompt"});
+        let again = own_record(&plan_event(Told, again, &files)).waiting.unwrap();
+        assert_eq!(again.since, EARLIER);
     }
 
     #[test]

@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use crate::agents::agent::{ANSWERED, Call};
 use crate::agents::result::AgentResult;
+use crate::agents::workflow_run::WorkflowRun;
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
 use crate::core::text::plural;
 use crate::core::time;
-use crate::errors::target;
+use crate::errors::{compiles, target};
 use crate::hooks::{
     execution_task, findings_report, pre_tool_use, reported_findings, subagent_stop, synthesis,
 };
@@ -41,25 +42,22 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         crate::loops::iterative::drive::at_change(&mut live, &file);
         live.add_file(file);
     }
-    if let Some(target) = recovered(event, &live, context) {
+    let mut gone: Vec<String> = recovered(event, &live, context).into_iter().collect();
+    let queue = finished_work(event, &live, &mut gone, state);
+    if !gone.is_empty() {
         has_copies = true;
-        record::recover_errors(&mut plan, &mut live, std::slice::from_ref(&target), state);
-        finish_work(&mut plan, &live, &target, state);
-        news.push(format!("recovered: {target}"));
+        record::recover_errors(&mut plan, &mut live, &gone, state);
+        news.extend(gone.iter().map(|target| format!("recovered: {target}")));
+    }
+    if let Some(queue) = queue {
+        crate::loops::queue::drive::put_items(&mut plan, &queue, state);
     }
     let mut witness = Witness::new(state, context);
     witness.mark_seen(event, &mut live);
-    if let Some(id) = event.agent_id.as_deref()
-        && let Some(agent) = live.agent_mut(id).filter(|agent| agent.task.is_none())
-    {
-        // The side file of an agent whose task nobody has named yet may exist by now.
-        has_copies = true;
-        let side_file = subagent_stop::side_file_of(event, id, context);
-        if side_file.is_some() {
-            subagent_stop::identify(agent, side_file.as_ref(), context);
-            news.push(format!("agent {id} is known"));
-            witness.describe(agent);
-        }
+    news.extend(witness.name(&live).map(|id| format!("agent {id} is known")));
+    if let Some(run) = WorkflowRun::started_by(event, context) {
+        news.push(format!("workflow {} runs", run.id));
+        live.add_workflow_run(run);
     }
     has_copies |= record::is_nudged(event, &live, context);
     if let Some(note) = record::take_nudge(event, &mut live, context) {
@@ -120,12 +118,28 @@ fn recovered(event: &Event, live: &Live, context: &Context) -> Option<String> {
     live.open_targets.contains(&target).then_some(target)
 }
 
-/// The syntax error that an item came from is gone: the item is done.
-fn finish_work(plan: &mut Plan, live: &Live, target: &str, state: &State) {
-    let Some(mut queue) = state.read::<Queue>(&()).writable().cloned() else { return };
-    if queue.finish(&live.session_id, target) {
-        crate::loops::queue::drive::put_items(plan, &queue, state);
+/// The queue, where the syntax error that an item came from is gone: the item is done. The targets of
+/// such errors are added to `gone`.
+fn finished_work(
+    event: &Event,
+    live: &Live,
+    gone: &mut Vec<String>,
+    state: &State,
+) -> Option<Queue> {
+    if live.open_targets.is_empty() {
+        return None;
     }
+    let command = event.tool_input().word("command").filter(|line| compiles::may_compile(line));
+    if gone.is_empty() && command.is_none() {
+        return None;
+    }
+    let mut queue = state.read::<Queue>(&()).writable()?.clone();
+    let target = gone.first().map(String::as_str);
+    let finished = queue.finish(&live.session_id, target, command.as_deref());
+    let is_changed = !finished.is_empty();
+    gone.extend(finished);
+    gone.dedup();
+    is_changed.then_some(queue)
 }
 
 /// The agent that an `Agent` call has just named.
@@ -147,16 +161,27 @@ fn link(
     let response = event.tool_response();
     let task = pre_tool_use::task(event, context);
     let tool_use_id = event.text("tool_use_id");
-    let background = response.word("status").map(|status| status == "async_launched");
+    let status = response.word("status");
+    // A teammate is one that goes on beside the session.
+    let background =
+        status.map(|status| matches!(status.as_str(), "async_launched" | "teammate_spawned"));
+    let call = Call {
+        tool_use_id: tool_use_id.clone().unwrap_or_default(),
+        kind: response.word("agentType"),
+        task: task.clone(),
+        background,
+        agent_id: Some(id.to_owned()),
+        parent_agent: event.agent_id.clone(),
+        team: response.word("team_name"),
+        ..Call::default()
+    };
     if let Some(call) = &tool_use_id {
         live.drop_call(call);
     }
     let result = subagent_stop::find_result(id, event, state)
         .filter(|was| was.session_id == live.session_id);
     if let Some(agent) = live.agent_mut(id) {
-        agent.task = task.or(agent.task.take());
-        agent.tool_use_id = tool_use_id;
-        agent.background = background;
+        agent.take_call(&call);
         if background == Some(false) {
             agent.status = ANSWERED.into();
         }
@@ -166,6 +191,8 @@ fn link(
         result.task = task.clone().or(result.task);
         result.tool_use_id = tool_use_id;
         result.background = background;
+        result.parent_agent.clone_from(&event.agent_id);
+        result.team = call.team.or(result.team);
         complete(&mut result, event);
         if let (None, Some(prompt)) = (&result.prompt, event.tool_input().word("prompt")) {
             result.keep_prompt(&prompt, &context.redact);
@@ -175,17 +202,10 @@ fn link(
         if let Some(task) = &task {
             let mut synthesis = synthesis::synthesis_of(live, state);
             synthesis.name_task(id, task);
-            synthesis::put(plan, &synthesis, state);
+            synthesis::put(plan, synthesis, live, state, context);
         }
     } else {
-        live.add_call(Call {
-            tool_use_id: tool_use_id.unwrap_or_default(),
-            kind: response.word("agentType"),
-            task,
-            background,
-            agent_id: Some(id.to_owned()),
-            ..Call::default()
-        });
+        live.add_call(call);
     }
     if findings_report::is_due(live) {
         let synthesis = synthesis::synthesis_of(live, state);

@@ -15,7 +15,8 @@ use crate::core::text::Extra;
 use crate::core::time;
 use crate::hooks::restored_context;
 use crate::loops::autonomous::document::Autonomous;
-use crate::loops::queue::document::{LoopStateText, Queue};
+use crate::loops::queue::document::Queue;
+use crate::loops::queue::page::LoopStateText;
 use crate::session::active::Active;
 use crate::session::current::Current;
 use crate::session::live::{LastBackup, Live};
@@ -149,10 +150,12 @@ fn other_systems(
     extra.extend(autonomous.map(|state| ("autonomous".to_owned(), state)));
     // The branch that is checked out, unless the session drives the loop of another one.
     let own = record::own_record(event, state);
-    let driven = checkout::of_loop(own, state, context).map(|(_, state)| state);
-    let of_another = driven.filter(|driven| {
-        driven.running().is_some() && branch.is_none_or(|here| here.branch != driven.branch)
+    let driven = checkout::of_loop(own, state, context);
+    let here = checkout::current(state, context).map(|here| &here.key);
+    let of_another = driven.filter(|(key, driven)| {
+        driven.running().is_some() && (branch.is_none() || here != Some(key))
     });
+    let (driven, of_another) = (driven.map(|(_, of)| of), of_another.map(|(_, of)| of));
     let branch = of_another.into_iter().chain(branch).chain(driven);
     let branch = branch.into_iter().find(|state| state.has_content());
     let branch = branch.and_then(|state| serde_json::to_value(state).ok());

@@ -19,6 +19,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         kind: input.word("subagent_type"),
         task: task(event, context),
         background: input.raw("run_in_background").map(|_| input.flag("run_in_background")),
+        parent_agent: event.agent_id.clone(),
         ..Call::default()
     });
     let mut plan = Plan::because("an agent is called for");

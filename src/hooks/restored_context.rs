@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::agents::result::AgentResult;
 use crate::branch::checkout;
 use crate::branch::document::BranchState;
 use crate::branch::tracked::Tracked;
@@ -16,7 +17,7 @@ use crate::core::time;
 use crate::errors::document::{ESCALATED, Errors, PENDING};
 use crate::execute::registry::Executions;
 use crate::execute::unfinished::Unfinished;
-use crate::hooks::{branch_context, synthesis};
+use crate::hooks::{branch_context, lost_agents, open_handoffs, synthesis};
 use crate::loops::LoopKind;
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::drive::Turn;
@@ -24,6 +25,7 @@ use crate::loops::iterative::recover;
 use crate::loops::queue::document::Queue;
 use crate::session::live::Live;
 use crate::session::record;
+use crate::state::panel::short;
 use crate::state::{Document, State};
 use crate::turn::context::Context;
 
@@ -46,6 +48,7 @@ pub fn at_start(
     event: &Event,
     live: &Live,
     stuck: &[(Tracked, u64)],
+    lost: &[AgentResult],
     state: &State,
     context: &Context,
 ) -> Option<Words> {
@@ -53,7 +56,8 @@ pub fn at_start(
     let source = source.as_str();
     let turn = Turn { event, state, context };
     let mut lines = Vec::new();
-    if matches!(source, "compact" | "resume" | "fork") {
+    // A session that is resumed or forked has its prompts in its context.
+    if source == "compact" {
         lines.extend(live.task.as_ref().map(|task| format!("- task: {task}")));
         lines.extend(live.asked_last().map(|prompt| format!("- asked last: {prompt}")));
     }
@@ -65,8 +69,9 @@ pub fn at_start(
     lines.extend(branch_context::recovered(event, live, state, context));
     lines.extend(branch_loop(live, &turn));
     lines.extend(autonomous_loop(live, state));
-    lines.extend(branch_context::handoffs(state, context));
+    lines.extend(open_handoffs::lines(live, state, context));
     lines.extend(unfinished_executions(state, context).iter().map(execution));
+    lines.extend(lost_agents::lines(lost));
     lines.extend(branch_context::stuck(stuck, context));
     lines.extend(queue_items(live, state));
     match source {
@@ -123,21 +128,20 @@ fn after_compaction(live: &Live, state: &State, context: &Context) -> Vec<String
     if !live.files_modified.is_empty() {
         lines.push(files(live));
     }
-    let branch = live.git_branch.as_deref().map(|b| format!(" on branch {b}")).unwrap_or_default();
-    lines.push(format!(
-        "- session {} since {}{branch}: {} ({} completed, {} failed), {} ({} recovered)",
-        live.session_id,
-        live.started,
-        plural(live.agents_spawned as usize, "agent"),
-        live.agents_completed,
-        live.agents_failed,
-        plural(live.errors_encountered as usize, "error"),
-        live.errors_recovered,
-    ));
-    if let Some(backup) = &live.last_backup {
-        lines.push(format!("- state before it: .claude/state/compaction/{}", backup.file));
-    }
+    lines.extend(ended_agents(live));
     lines
+}
+
+/// What agents did is in the summary at best; where their reports are is not.
+fn ended_agents(live: &Live) -> Option<String> {
+    let ended = live.agents_completed + live.agents_failed;
+    let failed = match live.agents_failed {
+        0 => String::new(),
+        failed => format!(", {failed} of them failed"),
+    };
+    let ended = plural(ended as usize, "agent");
+    (live.agents_completed + live.agents_failed > 0)
+        .then(|| format!("- {ended} ended before{failed}: `hookkeeper agents` has their reports"))
 }
 
 fn after_resume(live: &Live, state: &State, context: &Context) -> Vec<String> {
@@ -148,14 +152,19 @@ fn after_resume(live: &Live, state: &State, context: &Context) -> Vec<String> {
 
 /// Whose a loop is, if it is not this session's.
 fn whose(owner: Option<&String>, kind: LoopKind, live: &Live, state: &State) -> String {
-    match owner {
-        Some(owner) if *owner != live.session_id && !record::is_live(owner, state) => format!(
-            " (of session {owner}, which has ended; it does not go on until somebody runs `{} adopt`)",
-            kind.command()
-        ),
-        Some(owner) if *owner != live.session_id => format!(" (driven by session {owner})"),
-        _ => String::new(),
+    let Some(owner) = owner.filter(|owner| **owner != live.session_id) else {
+        return String::new();
+    };
+    let cleared = live.lineage.as_ref().filter(|lineage| lineage.by == "clear");
+    let is_cleared = cleared.is_some_and(|lineage| lineage.parent == *owner);
+    if !is_cleared && record::is_live(owner, state) {
+        return format!(" (driven by session {})", short(owner, &[]));
     }
+    let of = match is_cleared {
+        true => "of this session before /clear".to_owned(),
+        false => format!("of session {}, which has ended", short(owner, &[])),
+    };
+    format!(" ({of}; it does not go on until somebody runs `{} adopt`)", kind.command())
 }
 
 fn queue_items(live: &Live, state: &State) -> Vec<String> {
@@ -209,7 +218,7 @@ fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
         whose(found.session_id.as_ref(), LoopKind::Autonomous, live, state),
         clip(&found.feature, 300),
         clip(&found.phase, 40),
-        found.global_iteration,
+        found.iteration(),
         found.max_iterations
     )];
     let last = found.checkpoints.last();
@@ -224,14 +233,14 @@ fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
     let (key, branch) = checkout::of_loop(own, turn.state, turn.context)?;
     let the_loop = branch.running()?;
     // A switch in the middle of a session leaves the loop where it began.
-    let elsewhere = checkout::current(turn.state, turn.context);
-    let elsewhere = elsewhere.filter(|here| here.key != *key);
-    let elsewhere = elsewhere
-        .map(|here| format!(" (the checkout is on {} now)", here.branch))
-        .unwrap_or_default();
+    let here = checkout::current(turn.state, turn.context);
+    let (name, elsewhere) = match here {
+        Some(here) if here.key == *key => (&here.branch, String::new()),
+        Some(here) => (&branch.branch, format!(" (the checkout is on {} now)", here.branch)),
+        None => (&branch.branch, String::new()),
+    };
     Some(format!(
-        "- a loop of branch {}{elsewhere} in {}{}: iteration {} of {}, complete with <promise>{}</promise>: {}",
-        branch.branch,
+        "- a loop of branch {name}{elsewhere} in {}{}: iteration {} of {}, complete with <promise>{}</promise>: {}",
         BranchState::doc(key).path(),
         whose(the_loop.session_id.as_ref(), LoopKind::Branch, live, turn.state),
         the_loop.iteration,
@@ -272,7 +281,7 @@ fn iterative(live: &Live, turn: &Turn) -> Option<String> {
     }
     let word = documents.slug.word();
     let adopt = owner.map(|owner| {
-        format!(" Session {owner}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {word}`.")
+        format!(" Session {}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {word}`.", short(owner, &[]))
     });
     let adopt = adopt.unwrap_or_default();
     Some(format!("{line}.{adopt} What to do now: `hookkeeper iterative next {word}`"))
@@ -284,7 +293,7 @@ fn running(live: &Live, context: Option<&Context>) -> Vec<String> {
     }
     let mut lines = vec![format!("- {} still running:", plural(live.agents.len(), "agent"))];
     lines.extend(live.agents.iter().take(AGENTS).map(|agent| {
-        let task = agent.task.as_deref().unwrap_or("task not known yet");
+        let task = agent.task_text();
         let age = context.map(|context| time::age(&agent.started, context.now));
         let age = age.map(|age| format!(", for {}", time::human(age))).unwrap_or_default();
         format!("  - {} ({}): {task}{age}", agent.id, agent.kind)

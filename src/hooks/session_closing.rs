@@ -1,6 +1,6 @@
 //! The end of a session: SessionEnd, or the next SessionStart for one whose client is gone.
 //!
-//! Metrics first, then results, then errors, then the record itself: a kill in between leaves the
+//! Metrics first, then results, errors and work items, then the record itself: a kill in between leaves the
 //! record, and whoever finds it does the rest again with the same outcome.
 
 use std::path::Path;
@@ -8,12 +8,14 @@ use std::path::Path;
 use crate::agents::result::{AgentResult, LOST};
 use crate::branch::witness::Witness;
 use crate::client::transcript::Cost;
+use crate::core::journal::{Entry, EntryKind};
 use crate::core::time::Time;
 use crate::errors::document::Errors;
-use crate::hooks::subagent_stop;
+use crate::hooks::{lost_agents, subagent_stop};
 use crate::loops::queue::document::Queue;
+use crate::loops::queue::drive;
 use crate::session::live::Live;
-use crate::session::metrics::{self, Entry, Metrics};
+use crate::session::metrics::{self, Metrics};
 use crate::session::record;
 use crate::state::plan::{Change, Plan};
 use crate::state::{Doc, State};
@@ -30,6 +32,8 @@ pub struct Closing<'a> {
     too_old: Vec<String>,
     lost: Vec<AgentResult>,
     closed: Vec<String>,
+    /// Their lines for the journal.
+    ends: Vec<Entry>,
     /// Those of them that had agents.
     with_results: Vec<String>,
 }
@@ -45,21 +49,37 @@ impl<'a> Closing<'a> {
             too_old: Vec::new(),
             lost: Vec::new(),
             closed: Vec::new(),
+            ends: Vec::new(),
             with_results: Vec::new(),
         }
     }
 
     pub fn close(&mut self, live: &Live, ended: &str, witness: &mut Witness, end: Time) {
+        self.close_as(live, ended, witness, end, |_| {});
+    }
+
+    fn close_as(
+        &mut self,
+        live: &Live,
+        ended: &str,
+        witness: &mut Witness,
+        end: Time,
+        amend: impl FnOnce(&mut metrics::Entry),
+    ) {
         let mut live = live.clone();
-        self.lost.extend(end_agents(&mut live, witness, self.state, end));
+        let lost = end_agents(&mut live, witness, end, self.state, self.context);
+        self.lost.extend(lost);
         // An error whose hook was killed before it came to the record is counted now.
         if let Some(errors) = self.state.get::<Errors>() {
             record::count_errors(&mut live, errors);
         }
+        let mut line = Entry::new(EntryKind::End).of_session(&live.session_id).what(ended);
         if live.worked {
             let work = self.state.get::<Queue>().map(|queue| queue.work_of(&live.session_id));
             let cost = self.cost(&live);
-            let entry = Entry::new(&live, ended, cost, work.unwrap_or_default(), end);
+            let mut entry = metrics::Entry::new(&live, ended, cost, work.unwrap_or_default(), end);
+            amend(&mut entry);
+            line = line.target(entry.task.as_deref().unwrap_or_default()).record(&entry);
             let before = || self.state.get::<Metrics>().cloned().unwrap_or_default();
             self.too_old.extend(self.metrics.get_or_insert_with(before).put(entry));
         }
@@ -69,6 +89,7 @@ impl<'a> Closing<'a> {
         if live.agents_spawned > 0 {
             self.with_results.push(live.session_id.clone());
         }
+        self.ends.push(line);
         self.closed.push(live.session_id);
     }
 
@@ -86,6 +107,7 @@ impl<'a> Closing<'a> {
             plan.put(&self.state.read::<Metrics>(&()), metrics);
         }
         for result in &self.lost {
+            plan.tell(result.journal_line());
             plan.put(&self.state.read::<AgentResult>(&result.agent_id), result);
         }
         let alone = !self.others && self.closed.len() == 1;
@@ -99,35 +121,58 @@ impl<'a> Closing<'a> {
             _ if read.value.is_some() => plan.remove(&read),
             _ => {}
         }
+        if let Some(queue) = self.state.read::<Queue>(&()).writable() {
+            let mut queue = queue.clone();
+            if queue.expire(&self.closed) {
+                drive::put_items(plan, &queue, self.state);
+            }
+        }
+        plan.told.extend(self.ends);
         for session_id in &self.closed {
             plan.remove(&self.state.read::<Live>(session_id));
         }
     }
 }
 
-/// Ends a session's running agents with it. Those without a result are lost: these are given back.
+/// Ends a session's running agents with it. Their results are given back, but for those that are
+/// written already; who was lost is noted in the record.
 pub fn end_agents(
     live: &mut Live,
     witness: &mut Witness,
-    state: &State,
     end: Time,
+    state: &State,
+    context: &Context,
 ) -> Vec<AgentResult> {
-    let mut lost = Vec::new();
-    for agent in std::mem::take(&mut live.agents) {
-        match subagent_stop::result_of_this_run(&agent, state) {
-            // Its SubagentStop was killed before it was struck off.
-            Some(result) => {
-                witness.end(result, None);
-                subagent_stop::count(live, result);
-            }
-            None if subagent_stop::take_back(live, &agent) => {}
-            None => {
-                let result = AgentResult::from_agent(agent, LOST, end);
-                witness.end(&result, None);
-                subagent_stop::count(live, &result);
-                lost.push(result);
-            }
+    let ids: Vec<String> = live.agents.iter().map(|agent| agent.id.clone()).collect();
+    let mut ended = lost_agents::end_unseen(live, &ids, end, state, context);
+    for result in &ended {
+        witness.end(result, None);
+        subagent_stop::count(live, result);
+        if result.status == LOST {
+            live.add_lost(&result.agent_id);
         }
     }
-    lost
+    // Its SubagentStop was killed before it was struck off.
+    ended.retain(|result| state.get_by::<AgentResult>(&result.agent_id) != Some(result));
+    ended
+}
+
+/// A session that had ended was opened by an event that came late, and ends again as it had ended.
+pub fn close_again(
+    plan: &mut Plan,
+    live: &Live,
+    earlier: &metrics::Entry,
+    mut witness: Witness,
+    state: &State,
+    context: &Context,
+) {
+    let others = record::others(&live.session_id, state);
+    let mut closing = Closing::new(state, context, others.clone().next().is_some());
+    closing.close_as(live, &earlier.ended, &mut witness, context.now, |entry| {
+        entry.date.clone_from(&earlier.date);
+        entry.duration_minutes = earlier.duration_minutes;
+    });
+    witness.put(plan);
+    closing.put(plan);
+    record::put_copies(plan, others, state);
 }

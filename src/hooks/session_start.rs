@@ -11,8 +11,9 @@ use crate::branch::witness::Witness;
 use crate::core::event::Event;
 use crate::core::time;
 use crate::hooks::session_closing::{self, Closing};
-use crate::hooks::{branch_context, restored_context};
+use crate::hooks::{branch_context, context_warning, lost_agents, open_handoffs, restored_context};
 use crate::loops::drive;
+use crate::loops::queue::document::Queue;
 use crate::session::lineage::find_lineage;
 use crate::session::live::Live;
 use crate::session::metrics::Metrics;
@@ -23,6 +24,7 @@ use crate::turn::context::Context;
 
 /// A session on another machine is given up when it was silent for this long.
 const SILENT_HOURS: i64 = 24;
+const LONGEST_MODEL: usize = 100;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if event.agent_id.is_some() {
@@ -52,32 +54,53 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
 
     let mut live = record::open_session(event, state, context);
     record::restore_results(&mut plan, &live, state);
+    let mut just_lost = Vec::new();
     if own.is_some_and(|own| context.facts.is_gone(&own.client)) {
-        begin_again(&mut plan, &mut live, &mut witness, state, context);
+        just_lost = begin_again(&mut plan, &mut live, &mut witness, state, context);
     }
+    let lost = lost_agents::take_untold(&mut live, &just_lost, state, context);
+    witness.name(&live);
     live.source.clone_from(&source);
     let client = context.facts.client();
     if !live.client.is(&client) {
         live.client = client;
     }
     live.transcript_path = event.text("transcript_path").or(live.transcript_path);
+    if let Some(model) = event.text("model") {
+        live.model_use.get_or_insert_default().name = context.redact.line(&model, LONGEST_MODEL);
+    }
     live.last_seen = context.spelled();
     if live.lineage.is_none() {
         live.lineage = find_lineage(event, &live, state, context);
     }
+    if source == "compact" {
+        context_warning::begin_anew(&mut live);
+    }
     if source == "fork" && live.task.is_none() {
         live.task = inherited_task(&live, state);
     }
+    if source == "resume" {
+        revive_work(&mut plan, &live, state);
+    }
     drive::adopt(&mut plan, event, &mut live, state, context);
     branch_context::pass_on(&mut plan, &live, state, context);
+    open_handoffs::note(&mut plan, &live, state, context);
     plan.put(&state.read::<Live>(&live.session_id), &live);
     let stay = others(&live.session_id, state).filter(|other| !is_gone(other));
     let stay = stay.chain(std::iter::once(&live));
     record::put_copies(&mut plan, stay.clone(), state);
     let stuck = witness.find_stuck(folders, &stay.collect::<Vec<_>>());
     witness.put(&mut plan);
-    plan.reply.context = restored_context::at_start(event, &live, &stuck, state, context);
+    plan.reply.context = restored_context::at_start(event, &live, &stuck, &lost, state, context);
     plan
+}
+
+/// What expired when the session ended is work again.
+fn revive_work(plan: &mut Plan, live: &Live, state: &State) {
+    let Some(mut queue) = state.read::<Queue>(&()).writable().cloned() else { return };
+    if queue.revive(&live.session_id) {
+        crate::loops::queue::drive::put_items(plan, &queue, state);
+    }
 }
 
 /// The session's client was killed and it goes on in another one: nothing of the old one runs any
@@ -88,15 +111,19 @@ fn begin_again(
     witness: &mut Witness,
     state: &State,
     context: &Context,
-) {
+) -> Vec<AgentResult> {
     let end = time::parse(&live.last_seen).unwrap_or(context.now);
-    for result in session_closing::end_agents(live, witness, state, end) {
-        plan.put(&state.read::<AgentResult>(&result.agent_id), &result);
+    let lost = session_closing::end_agents(live, witness, end, state, context);
+    for result in &lost {
+        plan.tell(result.journal_line());
+        plan.put(&state.read::<AgentResult>(&result.agent_id), result);
     }
     let minutes = time::seconds_between(&live.started, &live.last_seen).unwrap_or(0) / 60;
     live.earlier.minutes += minutes;
     live.started = context.spelled();
     live.calls.clear();
+    live.workflow_runs.clear();
+    lost
 }
 
 /// A fork takes the task over from a parent that has ended.
@@ -141,7 +168,8 @@ mod tests {
         assert_eq!((live.source.as_str(), &live.agents), ("resume", &own.agents));
         assert_eq!((&live.started, &live.task), (&own.started, &own.task));
         let told = plan.reply.context.unwrap();
-        assert!(told.contains("- task: Add login") && told.contains("a1 (Explore)"), "{told}");
+        // Its prompts are in its context; what runs is not.
+        assert!(told.contains("a1 (Explore)") && !told.contains("Add login"), "{told}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::core::event::Event;
 use crate::core::text::Extra;
 use crate::errors::classify;
 use crate::errors::document::{Class, Failure};
-use crate::hooks::post_tool_use_failure::{LONGEST_MESSAGE, not_before, record};
+use crate::hooks::failures::{self, LONGEST_MESSAGE, not_before};
 use crate::hooks::subagent_stop;
 use crate::session::record;
 use crate::state::State;
@@ -49,10 +49,10 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         place: None,
         needs_change: false,
     };
-    let mut plan = record(failure, live, state, context);
+    let mut plan = failures::record(vec![failure], live, state, context);
     plan.reply.context = None;
-    if let Some(text) = plan.reply.message.take() {
-        plan.notices.push((format!("escalated/{}", context.fresh_id), text.to_string()));
+    if let Some(text) = plan.reply.take_message() {
+        plan.notices.push((format!("escalated/{}", context.fresh_id), text));
     }
     plan
 }
@@ -65,8 +65,9 @@ fn agent_failed(event: &Event, id: &str, state: &State, context: &Context) -> Pl
     let mut plan = Plan::because(format!("agent {id} ended: {FAILED}"));
     let mut live = record::open_session(event, state, context);
     let mut agent = live.take_agent(id).unwrap_or_default();
-    let side_file = subagent_stop::side_file_of(event, id, context);
-    subagent_stop::identify(&mut agent, side_file.as_ref(), context);
+    if let Some(side) = subagent_stop::side_file_of(event, id, context) {
+        agent.identify(&side, &context.redact);
+    }
     let result = AgentResult::from_agent(agent, FAILED, context.now);
     let message =
         event.text("last_assistant_message").map(|text| context.redact.line(&text, LONGEST_RESULT));

@@ -4,7 +4,7 @@ use crate::agents::agent::{Agent, RUNNING};
 use crate::agents::result::AgentResult;
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
-use crate::hooks::subagent_stop::find_result;
+use crate::hooks::subagent_stop::{find_result, uncount};
 use crate::session::live::Live;
 use crate::session::record;
 use crate::state::State;
@@ -21,6 +21,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut live = record::open_session(event, state, context);
     let mut plan = Plan::because(format!("agent {id} runs"));
     let mut witness = Witness::new(state, context);
+    witness.name(&live);
     if live.agent(&id).is_some() {
         plan.outcome = format!("agent {id} runs already");
     } else {
@@ -37,7 +38,12 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         agent.branch = witness.current_folder();
         witness.start(&agent, earlier);
         agent.nudge_count = witness.nudges(&agent);
-        live.calls.retain(|call| call.agent_id != Some(agent.id.clone()));
+        plan.tell(agent.journal_line());
+        let is_its_call = |id: &String| agent.tool_use_id.as_ref() == Some(id);
+        live.calls.retain(|call| {
+            call.agent_id.as_ref() != Some(&agent.id) && !is_its_call(&call.tool_use_id)
+        });
+        live.forget_lost(&agent.id);
         live.add_agent(agent);
         record::mark_seen(&mut live, context);
     }
@@ -49,8 +55,8 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     plan
 }
 
-/// A new entry for the ledger. What is certain about it already: an earlier run's task, or a call
-/// that has named its agent.
+/// A new entry for the ledger. What is known about it already: an earlier run's task, a call that
+/// has named its agent, or the only call that waits for one.
 pub fn agent(
     event: &Event,
     id: String,
@@ -58,37 +64,27 @@ pub fn agent(
     earlier: Option<&AgentResult>,
     context: &Context,
 ) -> Agent {
-    let call = live.calls.iter().find(|call| call.agent_id.as_ref() == Some(&id));
-    Agent {
+    let mut agent = Agent {
         kind: event.text("agent_type").unwrap_or_default(),
-        task: call
-            .and_then(|call| call.task.clone())
-            .or_else(|| earlier.and_then(|was| was.task.clone())),
         started: context.spelled(),
         status: RUNNING.into(),
         parent_task: live.task.clone(),
         session_id: live.session_id.clone(),
-        tool_use_id: call
-            .map(|call| call.tool_use_id.clone())
-            .or_else(|| earlier.and_then(|was| was.tool_use_id.clone())),
-        background: call
-            .and_then(|call| call.background)
-            .or_else(|| earlier.and_then(|was| was.background)),
         last_seen: context.spelled(),
-        run: earlier.map_or(0, |was| was.run + 1),
         id,
         ..Agent::default()
-    }
-}
-
-/// The agent had ended and runs again: it is counted when it ends the next time.
-fn uncount(live: &mut Live, earlier: &AgentResult) {
-    let count = match earlier.succeeded() {
-        true => &mut live.agents_completed,
-        false => &mut live.agents_failed,
     };
-    *count = count.saturating_sub(1);
-    live.findings = live.findings.saturating_sub(earlier.findings.len() as u64);
+    if let Some(was) = earlier.map(AgentResult::running_again) {
+        let (started, parent_task) = (agent.started, agent.parent_task);
+        let (kind, last_seen) = (agent.kind, agent.last_seen);
+        agent = Agent { run: was.run + 1, kind, started, parent_task, last_seen, ..was };
+    }
+    if let Some(call) = live.calls.iter().find(|call| call.agent_id.as_ref() == Some(&agent.id)) {
+        agent.take_call(call);
+    } else if let Some(call) = live.only_call_for(&agent.kind).filter(|_| earlier.is_none()) {
+        agent.take_likely(call);
+    }
+    agent
 }
 
 #[cfg(test)]

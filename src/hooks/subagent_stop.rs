@@ -4,41 +4,48 @@ use std::path::PathBuf;
 
 use crate::agents::agent::{Agent, ENDING};
 use crate::agents::findings;
-use crate::agents::result::{AgentResult, ArchivedResult, FAILED, Finding, INTERRUPTED, SUCCESS};
+use crate::agents::result::{AgentResult, ArchivedResult, Finding, INTERRUPTED, SUCCESS};
 use crate::branch::agents_document::LONGEST_RESULT;
 use crate::branch::witness::Witness;
-use crate::client::side_file::{self, SideFile};
-use crate::client::transcript::AgentWork;
+use crate::client::side_file::SideFile;
 use crate::core::event::Event;
 use crate::core::text::plural;
-use crate::hooks::{execution_task, subagent_start, synthesis};
+use crate::hooks::lost_agents::how_it_ended;
+use crate::hooks::{execution_task, session_closing, subagent_start, synthesis};
 use crate::loops::queue::document::Queue;
 use crate::session::live::Live;
+use crate::session::metrics::{Entry, Metrics};
 use crate::session::record;
 use crate::state::State;
 use crate::state::plan::Plan;
 use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
-    if let Some(reason) = reason_to_skip(event, state) {
+    let Some(id) = event.agent_id.clone() else { return unnamed(event, state, context) };
+    if let Some(reason) = reason_to_skip(event, &id, state) {
         return Plan::because(reason);
     }
-    let id = event.agent_id.clone().unwrap_or_default();
     let mut live = record::open_session(event, state, context);
     let mut plan = Plan::default();
     let mut witness = Witness::new(state, context);
+    let closed = closed_entry(event, state);
     if live.agent(&id).is_none() {
-        // Its start was never seen. What is about to happen is written down first: if we are
-        // killed, the next Stop sees by the result whether it happened.
-        live.agents_spawned += 1;
-        let agent = subagent_start::agent(event, id.clone(), &live, None, context);
-        let branch = witness.current_folder();
-        live.add_agent(Agent { status: ENDING.into(), branch, ..agent });
-        plan.put(&state.read::<Live>(&live.session_id), &live);
+        // What is about to happen is written down first: if we are killed, the next Stop sees by
+        // the result whether it happened.
+        record::restore_results(&mut plan, &live, state);
+        let run = unseen_run(event, &id, &live, &mut witness, state, context);
+        // Nothing else is in that but what is about to happen.
+        let before = record::own_record(event, state);
+        plan.put(&state.read::<Live>(&live.session_id), &run.begun(before.unwrap_or(&live)));
+        live = run.begun(&live);
     }
     execution_task::end(&mut plan, event, state, context);
     let message = event.text("last_assistant_message");
-    let result = result(event, &id, message.as_deref(), &mut live, context);
+    // Each turn of a teammate is a run of its own: what it found before is not gone.
+    let teammate = live.agent(&id).filter(|agent| agent.team.is_some());
+    let earlier = teammate.and_then(|agent| earlier_run(agent, state));
+    let mut result = result(event, &id, message.as_deref(), &mut live, context);
+    result.add_findings(earlier.map(|was| was.findings.clone()).unwrap_or_default());
     plan.outcome = format!(
         "agent {} ended: {}, {}",
         result.agent_id,
@@ -48,10 +55,68 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     record::mark_seen(&mut live, context);
     let words = message.map(|message| context.redact.line(&message, LONGEST_RESULT));
     witness.end(&result, words.as_deref());
+    witness.name(&live);
+    live.forget_lost(&id);
     end(&mut plan, &mut live, &[result], state, context);
-    witness.put(&mut plan);
-    record::put_with_copies(&mut plan, &live, state);
+    match closed {
+        // It was late: its session has ended, and stays that way.
+        Some(entry) => {
+            session_closing::close_again(&mut plan, &live, &entry, witness, state, context)
+        }
+        None => {
+            witness.put(&mut plan);
+            record::put_with_copies(&mut plan, &live, state);
+        }
+    }
     plan
+}
+
+/// A run that nobody has seen begin: the agent, and how it was said to have ended if it was given up.
+struct UnseenRun<'s> {
+    agent: Agent,
+    guess: Option<&'s AgentResult>,
+}
+
+impl UnseenRun<'_> {
+    /// The session's record with the agent in it.
+    fn begun(&self, live: &Live) -> Live {
+        let mut live = live.clone();
+        match self.guess {
+            Some(guess) => uncount(&mut live, guess),
+            None => live.agents_spawned += 1,
+        }
+        live.add_agent(self.agent.clone());
+        live
+    }
+}
+
+/// An agent that is not known to run, and has just stopped, did run: its start was never seen, or it
+/// was given up, which is taken back.
+fn unseen_run<'s>(
+    event: &Event,
+    id: &str,
+    live: &Live,
+    witness: &mut Witness,
+    state: &'s State,
+    context: &Context,
+) -> UnseenRun<'s> {
+    let guess = find_result(id, event, state).filter(|was| was.session_id == live.session_id);
+    if let Some(guess) = guess {
+        let agent = guess.running_again();
+        witness.start(&agent, Some(guess));
+        return UnseenRun { agent, guess: Some(guess) };
+    }
+    let agent = subagent_start::agent(event, id.to_owned(), live, None, context);
+    let branch = witness.current_folder();
+    UnseenRun { agent: Agent { status: ENDING.into(), branch, ..agent }, guess: None }
+}
+
+/// What the event's session came to, if it has ended.
+fn closed_entry(event: &Event, state: &State) -> Option<Entry> {
+    if record::is_live(&event.session_id, state) {
+        return None;
+    }
+    state.get::<Metrics>()?.find(&event.session_id)
 }
 
 /// Writes down how agents ended: their results, the session's counts, the synthesis, and what is
@@ -65,6 +130,7 @@ pub fn end(
 ) {
     for result in results {
         count(live, result);
+        plan.tell(result.journal_line());
         plan.put(&state.read::<AgentResult>(&result.agent_id), result);
     }
     synthesis::fold(plan, live, results, state, context);
@@ -114,6 +180,13 @@ pub fn result_of_this_run<'s>(agent: &Agent, state: &'s State) -> Option<&'s Age
     (own && result.completed >= agent.started).then_some(result)
 }
 
+/// How the run before an agent's present one ended.
+pub fn earlier_run<'s>(agent: &Agent, state: &'s State) -> Option<&'s AgentResult> {
+    let result = state.get_by::<AgentResult>(&agent.id)?;
+    let own = result.session_id == agent.session_id && result.run < agent.run;
+    own.then_some(result)
+}
+
 /// Takes back the entry of an agent whose end was about to be written down, and was not.
 pub fn take_back(live: &mut Live, agent: &Agent) -> bool {
     let never_happened = agent.status == ENDING;
@@ -132,14 +205,32 @@ pub fn count(live: &mut Live, result: &AgentResult) {
     live.untold_findings += result.findings.len() as u64;
 }
 
-fn reason_to_skip(event: &Event, state: &State) -> Option<&'static str> {
-    let id = event.agent_id.as_deref().unwrap_or_default();
+/// Takes an ended agent out of the session's counts: it is counted when it ends the next time.
+pub fn uncount(live: &mut Live, result: &AgentResult) {
+    let count = match result.succeeded() {
+        true => &mut live.agents_completed,
+        false => &mut live.agents_failed,
+    };
+    *count = count.saturating_sub(1);
+    live.findings = live.findings.saturating_sub(result.findings.len() as u64);
+}
+
+/// Clients before 2.0.42 do not say which agent it was: the session is alive, and that is all.
+fn unnamed(event: &Event, state: &State, context: &Context) -> Plan {
+    let mut plan = Plan::because("no agent is named");
+    let mut live = record::open_session(event, state, context);
+    record::mark_seen(&mut live, context);
+    record::put_record(&mut plan, &live, state);
+    plan
+}
+
+fn reason_to_skip(event: &Event, id: &str, state: &State) -> Option<&'static str> {
     if runs(event, id, state) {
         return None;
     }
     let result = find_result(id, event, state);
-    if result.is_some_and(|was| was.session_id == event.session_id) {
-        return Some("the agent had ended already");
+    if let Some(was) = result.filter(|was| was.session_id == event.session_id) {
+        return (!was.is_guess()).then_some("the agent had ended already");
     }
     event.text("agent_type").is_none().then_some("not an agent: the client's own helper")
 }
@@ -158,7 +249,9 @@ fn result(
         agent.task = Some(context.task(&task));
     }
     let side_file = side_file_of(event, id, context);
-    identify(&mut agent, side_file.as_ref(), context);
+    if let Some(side) = &side_file {
+        agent.identify(side, &context.redact);
+    }
     if agent.kind.is_empty() {
         agent.kind = event.text("agent_type").unwrap_or_default();
     }
@@ -170,23 +263,11 @@ fn result(
     let found = findings::read(message.unwrap_or_default(), &context.redact);
     let reported = std::mem::take(&mut agent.reported);
     let mut result = AgentResult::from_agent(agent, status, context.now);
-    if let Some(prompt) = &work.prompt {
-        result.keep_prompt(prompt, &context.redact);
-    }
     if let Some(message) = message {
         result.keep_report(message, &context.redact);
     }
-    if let Some(tokens) = work.tokens {
-        result.metrics.extra.insert("tokens".into(), tokens.into());
-    }
     result.files_analyzed = found.files;
-    for file in work.files.iter().rev() {
-        let file = context.relative(file);
-        if !result.files_analyzed.contains(&file) {
-            result.files_analyzed.push(file);
-        }
-    }
-    result.metrics.files_read = work.reads;
+    result.add_work(&work, &context.redact, |file| context.relative(file));
     result.add_findings(reported);
     result.add_findings(found.findings);
     result.recommendations = found.recommendations;
@@ -195,26 +276,7 @@ fn result(
 
 /// What the client's side file says about an agent.
 pub fn side_file_of(event: &Event, agent_id: &str, context: &Context) -> Option<SideFile> {
-    let path = side_file::path(&event.text("transcript_path")?, agent_id)?;
-    context.facts.side_file(&path)
-}
-
-/// Fills in what the side file says for certain and nobody said before.
-pub fn identify(agent: &mut Agent, side: Option<&SideFile>, context: &Context) {
-    let Some(side) = side else { return };
-    if let (None, Some(task)) = (&agent.task, &side.description) {
-        agent.task = Some(context.task(task));
-    }
-    agent.tool_use_id = agent.tool_use_id.take().or_else(|| side.tool_use_id.clone());
-    agent.background = agent.background.or(side.background);
-}
-
-/// The end that the client's files tell of; `None` if they tell of none.
-pub fn how_it_ended(work: &AgentWork, side: Option<&SideFile>) -> Option<&'static str> {
-    if work.ended_in_api_error {
-        return Some(FAILED);
-    }
-    side.filter(|side| side.stopped_by_user).map(|_| INTERRUPTED)
+    context.facts.side_file(&event.text("transcript_path")?, agent_id)
 }
 
 #[cfg(test)]

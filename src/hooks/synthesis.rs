@@ -13,7 +13,14 @@ use crate::turn::context::Context;
 pub fn synthesis_of(live: &Live, state: &State) -> Synthesis {
     let is_own = |synthesis: &&Synthesis| synthesis.session_id == live.session_id;
     let parked = || Some(&state.get_by::<ParkedSynthesis>(&live.session_id)?.0);
-    let found = state.get::<Synthesis>().filter(is_own).or_else(|| parked().filter(is_own));
+    // That of a session that ended, and goes on with this event, is in the archive.
+    let archived = || {
+        let doc =
+            Synthesis::archived(&live.session_id).filter(|_| !is_live(&live.session_id, state));
+        state.read_doc::<Synthesis>(doc?).value
+    };
+    let found = state.get::<Synthesis>().filter(is_own);
+    let found = found.or_else(|| parked().filter(is_own)).or_else(|| archived().filter(is_own));
     if let Some(synthesis) = found {
         return synthesis.clone();
     }
@@ -36,13 +43,19 @@ pub fn fold(
 ) {
     let mut synthesis = synthesis_of(live, state);
     results.iter().for_each(|result| synthesis.fold(result));
-    synthesis.complete = live.agents.is_empty();
-    synthesis.updated = context.spelled();
-    put(plan, &synthesis, state);
+    put(plan, synthesis, live, state, context);
 }
 
-/// Writes it. Another live session's is parked first.
-pub fn put(plan: &mut Plan, synthesis: &Synthesis, state: &State) {
+/// Writes it, as of now. Another live session's is parked first.
+pub fn put(
+    plan: &mut Plan,
+    mut synthesis: Synthesis,
+    live: &Live,
+    state: &State,
+    context: &Context,
+) {
+    synthesis.complete = live.agents.is_empty();
+    synthesis.updated = context.spelled();
     let read = state.read::<Synthesis>(&());
     let other = read.value.filter(|other| {
         other.session_id != synthesis.session_id && is_live(&other.session_id, state)
@@ -51,5 +64,5 @@ pub fn put(plan: &mut Plan, synthesis: &Synthesis, state: &State) {
         let parked = state.read::<ParkedSynthesis>(&other.session_id);
         plan.put(&parked, &ParkedSynthesis(other.clone()));
     }
-    plan.put(&read, synthesis);
+    plan.put(&read, &synthesis);
 }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use crate::agents::agent::{Agent, RUNNING};
 use crate::agents::result::AgentResult;
 use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
+use crate::client::context_window::ContextUse;
+use crate::client::settings::scope::Scope;
 use crate::client::side_file::SideFile;
 use crate::core::event::{self, Kind, Parsed};
 use crate::core::redaction::Redactor;
@@ -23,7 +25,7 @@ use crate::session::metrics::{Entry, Metrics};
 use crate::state::map::Files;
 use crate::state::plan::{Change, Plan};
 use crate::state::{Bytes, Document};
-use crate::turn::context::{Context, Facts};
+use crate::turn::context::{Context, Facts, LostWiring};
 
 pub const NOW: &str = "2026-01-29T10:00:00Z";
 pub const EARLIER: &str = "2026-01-29T09:00:00Z";
@@ -76,6 +78,8 @@ pub struct Found {
     pub gone: Option<Client>,
     pub fork_parent: Option<String>,
     pub side_file: Option<SideFile>,
+    pub context_use: Option<ContextUse>,
+    pub lost_wiring: Option<Result<LostWiring, String>>,
 }
 
 impl Facts for Found {
@@ -91,8 +95,16 @@ impl Facts for Found {
         self.fork_parent.clone()
     }
 
-    fn side_file(&self, _: &Path) -> Option<SideFile> {
+    fn side_file(&self, _: &str, _: &str) -> Option<SideFile> {
         self.side_file.clone()
+    }
+
+    fn context_use(&self, _: &Path) -> Option<ContextUse> {
+        self.context_use.clone()
+    }
+
+    fn lost_wiring(&self, _: Scope) -> Result<Option<LostWiring>, String> {
+        self.lost_wiring.clone().transpose()
     }
 }
 

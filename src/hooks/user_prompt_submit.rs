@@ -1,8 +1,8 @@
 //! UserPromptSubmit: what a person wants now, or the client's word that a background agent ended.
 
 use crate::core::event::Event;
-use crate::hooks::{findings_report, synthesis};
-use crate::loops::{Loop as _, drive};
+use crate::hooks::{context_warning, findings_report, synthesis};
+use crate::loops::{Loop as _, drive, leave};
 use crate::session::lineage::fork_parent;
 use crate::session::live::Lineage;
 use crate::session::record;
@@ -35,7 +35,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         // So does what a signal has moved.
         live.loop_signalled = false;
         live.last_prompt = Some(context.task(prompt));
-        if task::is_task(prompt, live.task.as_deref()) {
+        if !leave::is_asked(prompt) && task::is_task(prompt, live.task.as_deref()) {
             live.task.clone_from(&live.last_prompt);
         }
         let command = task::slash_command(prompt);
@@ -66,6 +66,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     if decided.is_some() {
         live.loop_verdict = None;
     }
+    context_warning::at_prompt(&mut plan, &mut live, context);
     record::put_with_copies(&mut plan, &live, state);
     if let Some(decided) = decided {
         decided.put(&mut plan, state);

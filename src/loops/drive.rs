@@ -11,9 +11,10 @@ use crate::loops::autonomous::drive as autonomous;
 use crate::loops::branch::drive as branch;
 use crate::loops::governor::{Decision, Stop, decide};
 use crate::loops::iterative::drive as iterative;
-use crate::loops::kind::{remember_count, restore_count};
+use crate::loops::kind::{remember, restore_count};
 use crate::loops::queue::drive as queue;
-use crate::loops::{Loop, LoopKind, Verdict, leave};
+use crate::loops::queue::phase::{self, Step};
+use crate::loops::{Loop, LoopKind, Verdict, journal_line, leave};
 use crate::session::live::Live;
 use crate::session::record::is_live;
 use crate::state::State;
@@ -38,7 +39,7 @@ struct Finder {
 }
 
 const FINDERS: [Finder; 4] = [
-    Finder { kind: LoopKind::Queue, owner: queue::owner, find: queue::find, lost: |_, _, _| None },
+    Finder { kind: LoopKind::Queue, owner: queue::owner, find: queue::find, lost: queue::lost },
     Finder {
         kind: LoopKind::Autonomous,
         owner: autonomous::owner,
@@ -101,6 +102,9 @@ pub fn adopt(
     };
     let is_new = own.is_none();
     let driven = own.or_else(&mut passed_on);
+    if driven.is_none() && queue::is_foreign(state) {
+        adrift.push(LoopKind::Queue);
+    }
     for kind in adrift {
         let text = format!(
             "HookKeeper: there is a loop that no session drives and no command started here; \
@@ -121,11 +125,14 @@ pub fn adopt(
     if let Some(mut the_loop) = (finder.find)(&turn) {
         the_loop.bind(&live.session_id);
         finder.kind.set_note(live, Some(the_loop.folder()));
-        remember_count(the_loop.as_ref(), live);
+        remember(the_loop.as_ref(), live);
         if is_new && event.kind == Kind::UserPromptSubmit {
             plan.reply.tell_model(the_loop.reason());
         }
         the_loop.put_owner(plan, state);
+        if is_new {
+            plan.tell(journal_line::line(the_loop.as_ref(), "adopted"));
+        }
         plan.adopted = Some(finder.kind.key(the_loop.folder()));
     }
     Some(finder.kind)
@@ -145,7 +152,8 @@ pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, c
     let message = event.text("last_assistant_message").unwrap_or_default();
     let stop = Stop {
         message: &message,
-        has_company: has_company(event),
+        has_company: has_company(event, live),
+        is_told: live.loop_exit_told,
         tools_ran,
         blocks: live.blocks,
         cap: context.block_cap,
@@ -204,7 +212,12 @@ fn drive(
     live.loop_untold = false;
     restore_count(the_loop.as_mut(), live);
     let decision = decide(the_loop.as_mut(), stop);
-    remember_count(the_loop.as_ref(), live);
+    match decision {
+        Decision::Nothing => {}
+        Decision::Allow { .. } => plan.tell(journal_line::line(the_loop.as_ref(), "waits")),
+        Decision::Block { .. } => plan.tell(journal_line::line(the_loop.as_ref(), "goes on")),
+    }
+    remember(the_loop.as_ref(), live);
     the_loop.remind(live);
     note_end(the_loop.as_ref(), live);
     the_loop.put(plan, turn.state);
@@ -248,6 +261,7 @@ pub fn at_prompt(plan: &mut Plan, live: &mut Live, turn: &Turn, prompt: &str) ->
     }
     let title = the_loop.title();
     the_loop.end(Verdict::Cancelled, "the user asked to stop", turn.context.now);
+    plan.tell(journal_line::line(the_loop.as_ref(), "ended"));
     the_loop.remind(live);
     note_end(the_loop.as_ref(), live);
     the_loop.put(plan, turn.state);
@@ -265,20 +279,31 @@ pub fn at_work(event: &Event, live: &mut Live) {
     if event.agent_id.is_none() {
         live.blocks = 0;
     }
+    if live.loop_queue.is_some() {
+        phase::note(live, phase::of_call(event));
+    }
 }
 
 /// A tool call has changed a file. State is no work.
 pub fn at_change(live: &mut Live, file: &str) {
-    live.loop_changed |= !live.loop_iterations.is_empty() && !file.starts_with(".claude/state/");
+    if !file.starts_with(".claude/state/") {
+        live.loop_changed |= !live.loop_iterations.is_empty();
+        phase::note(live, Step::Changes);
+    }
 }
 
-/// Whether something runs in the background that wakes the session when it ends.
-fn has_company(event: &Event) -> bool {
+/// Whether something runs in the background that wakes the session when it ends. A teammate is
+/// listed as running while it is idle, too: it counts as long as its agent has not stopped.
+fn has_company(event: &Event, live: &Live) -> bool {
     let tasks = event.background_tasks().unwrap_or_default();
+    let has_teammate = live.agents.iter().any(|agent| agent.team.is_some());
     tasks.iter().any(|task| {
-        let kind = task.kind.as_deref().unwrap_or_default();
         let runs =
             task.status.as_deref().is_none_or(|status| matches!(status, "running" | "pending"));
-        runs && matches!(kind, "subagent" | "workflow" | "teammate")
+        runs && match task.kind.as_deref() {
+            Some("subagent" | "workflow") => true,
+            Some("teammate") => has_teammate,
+            _ => false,
+        }
     })
 }

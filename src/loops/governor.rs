@@ -21,6 +21,8 @@ pub struct Stop<'a> {
     pub message: &'a str,
     /// An agent, workflow or teammate still runs in the background.
     pub has_company: bool,
+    /// The session has been told of the loop, and no person has typed anything since.
+    pub is_told: bool,
     /// Whether something was done since the last stop, as far as is known.
     pub tools_ran: bool,
     /// How often we have blocked in a row without a tool call in between.

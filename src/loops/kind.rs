@@ -69,7 +69,8 @@ impl LoopKind {
 
     pub fn set_note(self, live: &mut Live, folder: Option<&str>) {
         match self {
-            Self::Queue | Self::Autonomous => {}
+            Self::Autonomous => {}
+            Self::Queue => live.loop_queue = live.loop_queue.take().filter(|_| folder.is_some()),
             Self::Branch => live.loop_branch = folder.map(str::to_owned),
             Self::Iterative => {
                 live.loop_task = folder.map(str::to_owned);
@@ -147,6 +148,9 @@ pub trait Loop {
     /// Somebody set the counter back: it goes on here.
     fn restore_count(&mut self, _iteration: u64) {}
 
+    /// What the session that drives it keeps of it, in case its file is lost.
+    fn keep(&self, _live: &mut Live) {}
+
     /// What else the session that drives it has to remember.
     fn remind(&self, _live: &mut Live) {}
 
@@ -191,7 +195,8 @@ pub fn restore_count(the_loop: &mut dyn Loop, live: &Live) {
 
 /// A session drives one loop: the counters of earlier ones are of no use. What was changed belongs to
 /// the iteration that is over.
-pub fn remember_count(the_loop: &dyn Loop, live: &mut Live) {
+pub fn remember(the_loop: &dyn Loop, live: &mut Live) {
+    the_loop.keep(live);
     if let Some((key, iteration)) = the_loop.counter() {
         live.loop_changed &= live.loop_iterations.get(&key) == Some(&iteration);
         live.loop_iterations.retain(|known, _| *known == key);

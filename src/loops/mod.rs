@@ -9,6 +9,7 @@ pub mod commands;
 pub mod drive;
 pub mod governor;
 pub mod iterative;
+pub mod journal_line;
 pub mod kind;
 pub mod leave;
 pub mod ownership;
@@ -24,7 +25,7 @@ pub use kind::{Loop, LoopKind};
 /// The documents of this room.
 pub fn documents(all: &mut Documents) {
     all.add::<queue::document::Queue>();
-    all.add::<queue::document::LoopStateText>();
+    all.add::<queue::page::LoopStateText>();
     all.add::<autonomous::document::Autonomous>();
     all.add::<autonomous::watched::Watched>();
     all.add::<iterative::document::Task>();

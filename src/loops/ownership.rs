@@ -49,7 +49,7 @@ pub fn driven_by(session: &str, state: &State) -> Vec<LoopName> {
     // What is wrong with other loops' files is no business of the command.
     let state = &State::new(state.source());
     let mut loops = Vec::new();
-    if let Some(queue) = queue::running(state) {
+    if let Some(queue) = queue::running(state.get_by::<Live>(session), state) {
         let name = (LoopKind::Queue, String::new(), title(queue));
         loops.push((name, queue.session_id.clone()));
     }

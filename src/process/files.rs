@@ -60,6 +60,16 @@ pub fn present(places: &[PathBuf], names: Vec<&str>) -> BTreeSet<String> {
     names.into_iter().filter(there).map(str::to_owned).collect()
 }
 
+/// The names of the folders in a directory, in their order; not more than `most`.
+pub fn folders(path: &Path, most: usize) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    let entries = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|is| is.is_dir()));
+    let mut names: Vec<String> =
+        entries.take(most).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
 /// At most the first `most` bytes of a file.
 pub fn head(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();

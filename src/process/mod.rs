@@ -26,7 +26,7 @@ use std::io::{IsTerminal, Read, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, FixedOffset, Local, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::core::time;
@@ -142,6 +142,12 @@ impl Process {
 
     pub fn now(&self) -> DateTime<Utc> {
         self.fixed.unwrap_or_else(|| DateTime::from(SystemTime::now()))
+    }
+
+    /// A time as the clock on this person's wall has it: `TZ`, else the machine's time zone. Only
+    /// commands ask.
+    pub fn local(&self, time: DateTime<Utc>) -> DateTime<FixedOffset> {
+        time.with_timezone(&Local).fixed_offset()
     }
 
     /// Microseconds since this process began to run our code.

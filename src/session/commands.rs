@@ -70,6 +70,6 @@ fn entry(entry: &Entry) -> Vec<String> {
         plural(entry.errors.total as usize, "error"),
         plural(entry.files_modified as usize, "file"),
         entry.date,
-        clip(entry.task.as_deref().unwrap_or(""), 60),
+        clip(entry.title().unwrap_or(""), 60),
     ]
 }

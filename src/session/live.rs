@@ -7,13 +7,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::agent::{Agent, Call};
+use crate::agents::workflow_run::WorkflowRun;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, clip, is_zero, keep_newest};
 use crate::errors::document::Tally;
 pub use crate::process::client::Client;
+use crate::session::model::ModelUse;
 use crate::session::panels;
+use crate::session::queue_note::QueueNote;
 use crate::session::task;
+use crate::session::waiting::Waiting;
 use crate::session::workflow::Workflow;
 use crate::state::panel::StatusPart;
 use crate::state::{Doc, Row, document};
@@ -84,6 +88,12 @@ pub struct Live {
     pub earlier: Earlier,
     pub agents: Vec<Agent>,
     pub calls: Vec<Call>,
+    /// Workflows that it has started, as long as the client lists them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workflow_runs: Vec<WorkflowRun>,
+    /// Agents that were lost with its client, and that the model was not told of yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost_agents: Vec<String>,
     /// `tool target` of every error that a success would make `recovered`.
     pub open_targets: Vec<String>,
     /// Findings that the parent was not told of yet.
@@ -106,6 +116,9 @@ pub struct Live {
     /// Somebody else gave it its loop, and the model was not told of it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub loop_untold: bool,
+    /// What it keeps of the queue loop that it drives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_queue: Option<QueueNote>,
     /// The folder of the branch whose loop it drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_branch: Option<String>,
@@ -121,9 +134,21 @@ pub struct Live {
     /// A command has moved the task's unit in this turn: once is enough.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub loop_signalled: bool,
+    /// That it waits for a person, since the client has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+    /// How full the context was, in percent, when the user was warned; until a compaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_warned: Option<u64>,
+    /// The model was told of that, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub context_told: bool,
     /// The last slash command, and whether it is still what the session does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Workflow>,
+    /// Which model it uses, where the client has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_use: Option<ModelUse>,
     /// How the last loop that it drove has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_verdict: Option<String>,
@@ -218,6 +243,11 @@ impl Live {
         if self.command_counts.len() < COMMAND_NAMES || self.command_counts.contains_key(name) {
             *self.command_counts.entry(name.to_owned()).or_default() += 1;
         }
+    }
+
+    /// The model as it was asked for.
+    pub fn asked_model(&self) -> Option<&str> {
+        self.model_use.as_ref().map(|model| model.name.as_str())
     }
 
     /// What people and models are told that it is about.

@@ -13,10 +13,11 @@ use crate::core::json::scan::Span;
 use crate::core::pieces::Pieces;
 #[cfg(test)]
 use crate::core::schema_fields;
-use crate::core::text::Extra;
+use crate::core::text::{Extra, is_zero};
 use crate::core::time::{self, Time};
 use crate::errors::document::Tally;
 use crate::session::live::{Earlier, Live};
+use crate::session::model::ModelUse;
 use crate::session::panels;
 use crate::state::panel::StatusPart;
 use crate::state::{Format, Row, document};
@@ -24,6 +25,8 @@ use crate::state::{Format, Row, document};
 const SESSIONS: &str = "sessions";
 /// More than this many, and the oldest move to `metrics-archive.jsonl`.
 const ENTRIES: usize = 200;
+/// Files that an entry names.
+const FILES: usize = 25;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
@@ -67,8 +70,23 @@ pub struct Entry {
     pub tokens: Option<Tokens>,
     pub cost_usd: Option<f64>,
     pub files_modified: u64,
-    /// The last prompt that a person typed.
+    /// What it was about.
     pub task: Option<String>,
+    /// The model that it used last, where the client has said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How often the client fell back to another model by itself.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub model_fallbacks: u64,
+    /// Agents that were lost with its client: whoever goes on with it is to hear of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost_agents: Vec<String>,
+    /// The last prompt that a person typed, if it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_prompt: Option<String>,
+    /// The files that were modified last, for when it goes on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub last_files: Vec<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -145,19 +163,37 @@ impl Entry {
             cost_usd: cost.usd,
             files_modified: live.earlier.files + live.files_modified.len() as u64,
             task: live.task.clone(),
+            model: live.model_use.as_ref().map(|model| model.name.clone()),
+            model_fallbacks: live.model_use.as_ref().map_or(0, |model| model.fallbacks),
+            lost_agents: live.lost_agents.clone(),
+            last_prompt: live.last_prompt.clone().filter(|last| live.task.as_ref() != Some(last)),
+            last_files: last_files(live),
             extra: Extra::new(),
         }
+    }
+
+    /// What people are told that it was about.
+    pub fn title(&self) -> Option<&str> {
+        self.task.as_deref().or(self.last_prompt.as_deref())
     }
 
     /// A closed session goes on: its record takes the counts up where they were.
     pub fn reopen(&self, live: &mut Live) {
         live.worked = true;
         live.task.clone_from(&self.task);
+        live.model_use = self.model.clone().map(|name| ModelUse {
+            name,
+            fallbacks: self.model_fallbacks,
+            ..ModelUse::default()
+        });
+        live.lost_agents.clone_from(&self.lost_agents);
+        live.last_prompt.clone_from(&self.last_prompt);
+        live.files_modified.clone_from(&self.last_files);
         let verdict = self.loop_verdict.as_ref().and_then(serde_json::Value::as_str);
         live.loop_verdict = verdict.map(str::to_owned);
         live.earlier = Earlier {
             minutes: self.duration_minutes,
-            files: self.files_modified,
+            files: self.files_modified.saturating_sub(self.last_files.len() as u64),
             fixed: match self.quality.findings {
                 Some(_) => 0,
                 None => self.quality.issues_fixed,
@@ -175,6 +211,11 @@ impl Entry {
         live.errors_escalated = self.errors.escalated;
         live.compactions = self.compactions;
     }
+}
+
+fn last_files(live: &Live) -> Vec<String> {
+    let skip = live.files_modified.len().saturating_sub(FILES);
+    live.files_modified.iter().skip(skip).cloned().collect()
 }
 
 impl entries::Entry for Entry {

@@ -5,11 +5,15 @@ pub mod current;
 pub mod lineage;
 pub mod live;
 pub mod metrics;
+pub mod model;
 pub mod notices;
 pub mod notifications;
 pub mod panels;
+pub mod queue_note;
 pub mod record;
+pub mod running_agents;
 pub mod task;
+pub mod waiting;
 pub mod workflow;
 
 use crate::state::Documents;

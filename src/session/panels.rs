@@ -1,52 +1,104 @@
 //! What `status` shows of sessions: those that live, and the last that ended.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
 use serde_json::json;
 
+use crate::client::transcript::context_use::context_use;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
 use crate::core::time::Time;
 use crate::session::current;
 use crate::session::live::Live;
 use crate::session::metrics::{Entry, Metrics};
-use crate::state::State;
+use crate::session::record::live_sessions;
 use crate::state::panel::{Column, Panel, PanelContext, Section, short, since};
 
 const EARLIER: usize = 5;
 
-/// The records of live sessions, the oldest session first.
-pub fn live_sessions(state: &State) -> Vec<Live> {
-    let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
-    lives.sort_by(|a, b| a.started.cmp(&b.started));
-    lives
-}
-
 pub fn sessions(context: &PanelContext) -> Section {
-    let lives = live_sessions(context.state);
+    let lives = live_sessions(context.state, context.settings);
     let newest = current::latest(lives.iter()).map(|live| &live.session_id);
-    let json = [("current", json!(newest)), ("sessions", json!(lives))];
-    Section::new(json, move |now| Some(sessions_panel(&lives, now)))
+    let contexts: BTreeMap<String, Fill> = lives.iter().filter_map(fill).collect();
+    let json =
+        [("current", json!(newest)), ("sessions", json!(lives)), ("contexts", json!(contexts))];
+    let last_hooks = context.last_hooks.clone();
+    let mark = context.settings.context_warning_percent;
+    Section::new(json, move |now| {
+        Some(sessions_panel(
+            &Seen { lives: &lives, contexts: &contexts, last_hooks: &last_hooks, mark },
+            now,
+        ))
+    })
 }
 
-fn sessions_panel(lives: &[Live], now: Time) -> Panel {
+/// How full a session's context is.
+#[derive(Serialize)]
+struct Fill {
+    tokens: u64,
+    window: u64,
+    percent: u64,
+}
+
+/// As its transcript says; nothing where the model's window is not known.
+fn fill(live: &Live) -> Option<(String, Fill)> {
+    let used = context_use(Path::new(live.transcript_path.as_deref()?))?;
+    let (window, percent) = (used.window(live.asked_model())?, used.percent(live.asked_model())?);
+    Some((live.session_id.clone(), Fill { tokens: used.tokens, window, percent }))
+}
+
+/// What is known of the live sessions.
+struct Seen<'a> {
+    lives: &'a [Live],
+    contexts: &'a BTreeMap<String, Fill>,
+    /// When the last hook of each ran.
+    last_hooks: &'a BTreeMap<String, String>,
+    /// From here on a context is nearly full.
+    mark: u64,
+}
+
+fn sessions_panel(seen: &Seen, now: Time) -> Panel {
+    let Seen { lives, contexts, last_hooks, mark } = *seen;
     let ids: Vec<&str> = lives.iter().map(|live| live.session_id.as_str()).collect();
+    // The record is renewed once a minute; the log has every hook. Times sort as texts do.
     let row = |live: &Live| {
+        let seen = last_hooks.get(&live.session_id).unwrap_or(&live.last_seen).max(&live.last_seen);
+        let (tone, does) = match &live.waiting {
+            Some(waiting) => (
+                Tone::Warn,
+                format!("waits for {} {}", waiting.awaits(), since(&waiting.since, now)),
+            ),
+            None => (Tone::Plain, format!("seen {} ago", since(seen, now))),
+        };
+        let percent = contexts.get(&live.session_id).map(|fill| fill.percent);
+        let is_full = mark > 0 && percent.is_some_and(|percent| percent >= mark);
+        let percent = percent.map(|percent| format!("context {percent} %")).unwrap_or_default();
         vec![
             Cell::new(Tone::Id, &short(&live.session_id, &ids)),
             Cell::new(Tone::Good, &clip(live.git_branch.as_deref().unwrap_or("no branch"), 24)),
             Cell::new(Tone::Dim, &format!("for {}", since(&live.started, now))),
-            Cell::new(Tone::Plain, &format!("seen {} ago", since(&live.last_seen, now))),
+            Cell::new(tone, &does),
+            Cell::new(if is_full { Tone::Warn } else { Tone::Dim }, &percent),
             Cell::new(Tone::Dim, &plural(live.files_modified.len(), "file")),
             Cell::new(Tone::Plain, live.title().unwrap_or("no prompt yet")),
         ]
     };
+    let waiting = lives.iter().filter(|live| live.waiting.is_some()).count();
     Panel {
         title: "Sessions",
-        says: format!("{} live", lives.len()),
-        table: Table::new(&[0, 3, 4, 2, 5, 1], lives.iter().map(row).collect()),
+        says: match waiting {
+            0 => format!("{} live", lives.len()),
+            1 => format!("{} live, 1 waits for you", lives.len()),
+            more => format!("{} live, {more} wait for you", lives.len()),
+        },
+        tone: if waiting == 0 { Tone::Plain } else { Tone::Warn },
+        due: waiting,
+        table: Table::new(&[0, 4, 5, 2, 3, 6, 1], lives.iter().map(row).collect()),
         spare: 1,
         brief: 20,
         column: Column::Left,
-        ..Panel::default()
     }
 }
 
@@ -69,7 +121,7 @@ fn earlier_panel(entries: &[Entry]) -> Option<Panel> {
             Cell::new(Tone::Dim, &entry.date),
             Cell::new(Tone::Id, &short(&entry.session_id, &[])),
             Cell::new(Tone::Plain, &clip(&counts, 60)),
-            Cell::new(Tone::Dim, entry.task.as_deref().unwrap_or_default()),
+            Cell::new(Tone::Dim, entry.title().unwrap_or_default()),
         ]
     };
     let panel = Panel {

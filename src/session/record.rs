@@ -2,6 +2,9 @@
 //! derive the copies anew.
 
 use crate::core::event::{Event, Kind};
+use crate::core::journal::{Entry, EntryKind};
+use crate::core::redaction::Redactor;
+use crate::core::settings::Settings;
 use crate::core::text::to_bytes;
 use crate::core::time;
 use crate::errors::document::Errors;
@@ -9,6 +12,7 @@ use crate::session::active::Active;
 use crate::session::current::{Current, CurrentFile, latest};
 use crate::session::live::{HOOKS_VERSION, Live};
 use crate::session::metrics::Metrics;
+use crate::session::running_agents;
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
 use crate::store::view::View;
@@ -38,10 +42,15 @@ pub fn others<'s>(session_id: &'s str, state: &'s State) -> impl Iterator<Item =
     lives.into_iter().filter(move |other| other.session_id != session_id)
 }
 
-/// The session's record, or a new one: an event for an unknown or closed id opens it.
+/// The session's record, or a new one: an event for an unknown or closed id opens it. What the
+/// client's files say of its agents by now is in it.
 pub fn open_session(event: &Event, state: &State, context: &Context) -> Live {
     if let Some(live) = own_record(event, state) {
-        return live.clone();
+        let mut live = live.clone();
+        let side_file = |transcript: &str, id: &str| context.facts.side_file(transcript, id);
+        running_agents::identify(&mut live, side_file, &context.redact);
+        live.end_waiting(event);
+        return live;
     }
     let git = context.facts.git();
     let mut live = Live {
@@ -94,6 +103,7 @@ pub fn recover_errors(plan: &mut Plan, live: &mut Live, targets: &[String], stat
     let Some(mut errors) = read.value.cloned() else { return };
     for target in targets {
         errors.recover(&live.session_id, target);
+        plan.tell(Entry::new(EntryKind::Recovered).target(target));
         live.close_target(target);
     }
     count_errors(live, &errors);
@@ -122,16 +132,25 @@ pub fn restore_results(plan: &mut Plan, live: &Live, state: &State) {
     }
 }
 
-/// Puts the record back, without its copies: they do not show what changed.
+/// Puts the record back, without its copies, unless its agents are better known now: else they do
+/// not show what changed.
 pub fn put_record(plan: &mut Plan, live: &Live, state: &State) {
-    restore_results(plan, live, state);
-    plan.put(&state.read::<Live>(&live.session_id), live);
+    let before = state.get_by::<Live>(&live.session_id);
+    if before.is_some_and(|before| running_agents::is_better_known(live, before)) {
+        return put_with_copies(plan, live, state);
+    }
+    put_alone(plan, live, state);
 }
 
 /// Puts the record back, then the copies that depend on it.
 pub fn put_with_copies(plan: &mut Plan, live: &Live, state: &State) {
-    put_record(plan, live, state);
+    put_alone(plan, live, state);
     put_copies(plan, others(&live.session_id, state).chain(std::iter::once(live)), state);
+}
+
+fn put_alone(plan: &mut Plan, live: &Live, state: &State) {
+    restore_results(plan, live, state);
+    plan.put(&state.read::<Live>(&live.session_id), live);
 }
 
 /// `active.json` and `current.json`, as these live records make them.
@@ -155,11 +174,17 @@ pub fn put_copies<'a>(
     }
 }
 
+/// Live sessions as people see them: the one that started first first, with what the client's
+/// files say of their agents by now.
+pub fn live_sessions(state: &State, settings: &Settings) -> Vec<Live> {
+    let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
+    lives.sort_by(|a, b| a.started.cmp(&b.started));
+    running_agents::identify_all(&mut lives, &Redactor::new(&settings.redact));
+    lives
+}
+
 impl View {
-    /// Live sessions, the one that started first first.
     pub fn lives(&self) -> Vec<Live> {
-        let mut lives: Vec<Live> = self.state().all::<Live>().cloned().collect();
-        lives.sort_by(|a, b| a.started.cmp(&b.started));
-        lives
+        live_sessions(&self.state(), &self.settings())
     }
 }

@@ -143,8 +143,8 @@ impl<'s> State<'s> {
             self.keep_error::<()>(Err(error));
         }
         if let Some(error) = &*entry.left_out.borrow() {
-            let text = format!("HookKeeper: {error}. It is left out.");
-            self.remark(format!("left-out/{}", entry.doc.name()), text);
+            let (key, text) = left_out_remark(&entry.doc.name(), error);
+            self.remark(key, text);
         }
         Read { entry, value: entry.value.as_ref().and_then(|value| value.downcast_ref()) }
     }
@@ -387,4 +387,9 @@ impl<T> List<T> {
         }
         &at.get_or_init(|| Box::new(Node { value, next: OnceCell::new() })).value
     }
+}
+
+/// What the user hears, once, of a document of many that the file system refuses.
+pub fn left_out_remark(name: &str, error: &Error) -> (String, String) {
+    (format!("left-out/{name}"), format!("HookKeeper: {error}. It is left out."))
 }

@@ -17,7 +17,7 @@ pub mod tests;
 
 pub use declared::{Declared, Documents};
 pub use frozen::{Frozen, is_newer};
-pub use handle::{Read, State, Write};
+pub use handle::{Read, State, Write, left_out_remark};
 pub use row::{Bytes, Doc, Document, Format, Row, Trouble, Writers};
 pub(crate) use row::{document, text_document};
 pub use source::{Aside, NoFiles, Source};

@@ -1,6 +1,8 @@
 //! Panels of `status`: what a document shows there, the same for the printed text, for the screen and
 //! for `--json`. A row names its [`StatusPart`]; nothing else has to know of it.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::core::settings::Settings;
@@ -23,6 +25,10 @@ pub struct StatusPart {
 pub struct PanelContext<'s> {
     pub state: &'s State<'s>,
     pub settings: &'s Settings,
+    /// When the last hook of each session ran.
+    pub last_hooks: BTreeMap<String, String>,
+    /// Loops that ended long ago are wanted too.
+    pub all: bool,
 }
 
 /// What was read for a part.

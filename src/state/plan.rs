@@ -1,5 +1,6 @@
 //! What a hook decides, as data: documents to write in this order, and a reply.
 
+use crate::core::journal::Entry;
 use crate::core::reply::Reply;
 use crate::state::{Bytes, Doc, Document, Read, Write};
 
@@ -31,13 +32,20 @@ pub struct Plan {
     pub notices: Vec<(String, String)>,
     /// A loop that was started here and is driven by a session from now on.
     pub adopted: Option<String>,
-    /// For the log: what happened, in a few words.
+    /// For the journal: what happened, in a few words.
     pub outcome: String,
+    /// What happened beside the event itself; each is a line of the journal.
+    pub told: Vec<Entry>,
 }
 
 impl Plan {
     pub fn because(outcome: impl Into<String>) -> Self {
         Self { outcome: outcome.into(), ..Self::default() }
+    }
+
+    /// Something for the journal.
+    pub fn tell(&mut self, entry: Entry) {
+        self.told.push(entry);
     }
 
     /// Replaces a document that was read.

@@ -3,7 +3,7 @@
 use crate::core::error::Result;
 use crate::core::id::FileStem;
 use crate::core::json::Object;
-use crate::state::Doc;
+use crate::state::{Doc, left_out_remark};
 use crate::store::Store;
 use crate::store::dir::Dir;
 use crate::store::folders::LARGEST_DOCUMENT;
@@ -32,16 +32,13 @@ impl Store {
             tail.get(at..).is_some_and(|rest| rest.starts_with(line.as_bytes()))
         };
         let is_there = |line: &&String| starts().any(|at| begins(at, line));
-        // A line that was cut off by a full disk or a power cut ends here.
-        let torn = tail.last().is_some_and(|last| *last != b'\n');
         let mut text = String::new();
         for line in lines.iter().filter(|line| !is_there(line)) {
             text.push_str(line);
             text.push('\n');
         }
         if !text.is_empty() {
-            text.insert_str(0, if torn { "\n" } else { "" });
-            folder.append(&file, text.as_bytes())?;
+            folder.append_lines(&file, text.as_bytes())?;
             self.note_written(doc.name());
         }
         Ok(())
@@ -62,7 +59,7 @@ impl Store {
             self.folders.forget(RESULTS);
         } else {
             for file in results.names()? {
-                if alone || belongs(&results, &file, session_id)? {
+                if alone || self.belongs(&results, &file, session_id)? {
                     results.rename(&file, &archive.make(name.as_str())?, &file)?;
                 }
             }
@@ -111,14 +108,19 @@ impl Store {
         self.note_written(format!("-agents/results-archive/{name}"));
         archive.remove_empty(name.as_str())
     }
-}
 
-/// What can never be read is nobody's.
-fn belongs(folder: &Dir, file: &str, session_id: &str) -> Result<bool> {
-    let bytes = match folder.read_up_to(file, LARGEST_DOCUMENT) {
-        Err(error) if error.may_pass() => return Err(error),
-        other => other.ok().flatten().unwrap_or_default(),
-    };
-    let result = Object::parse(&bytes);
-    Ok(result.is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id)))
+    /// Whether a result is this session's. One that can never be read is nobody's, and that is said.
+    fn belongs(&self, folder: &Dir, file: &str, session_id: &str) -> Result<bool> {
+        let bytes = match folder.read_up_to(file, LARGEST_DOCUMENT) {
+            Err(error) if error.may_pass() => return Err(error),
+            Err(error) => {
+                let (key, text) = left_out_remark(&format!("agents/results/{file}"), &error);
+                self.remark(key, text);
+                return Ok(false);
+            }
+            Ok(bytes) => bytes.unwrap_or_default(),
+        };
+        let result = Object::parse(&bytes);
+        Ok(result.is_ok_and(|result| result.text("session_id").as_deref() == Some(session_id)))
+    }
 }

@@ -9,7 +9,7 @@ impl Store {
     /// Whether a folder below `.claude` has something of this name.
     pub fn has_entry(&self, folder: &str, name: &str) -> Result<bool> {
         let is_there = self.folders.find(folder)?.map_or(Ok(false), |dir| dir.exists(name))?;
-        Ok(is_there && self.folders.believes(&format!("{folder}/{name}")))
+        Ok(is_there && self.folders.is_own(&format!("{folder}/{name}"))?)
     }
 
     pub fn make_folder(&self, path: &str) -> Result<()> {
@@ -33,6 +33,15 @@ impl Store {
         let file = state.write_and(NEW, &[text.as_bytes()], true, || first_free(stem, move_to))?;
         self.note_written(format!("{folder}/{file}"));
         Ok(file)
+    }
+
+    /// Puts a text in the place of a file that is there.
+    pub fn replace_text(&self, folder: &str, file: &str, text: &str) -> Result<()> {
+        let dir = self.folders.make(folder)?;
+        let state = &self.folders.state;
+        state.write_and(NEW, &[text.as_bytes()], true, || state.replace(NEW, &dir, file))?;
+        self.note_written(format!("{folder}/{file}"));
+        Ok(())
     }
 
     /// Moves a folder to `{into}/{name}-{YYYYMMDD}`, or to the first free name after that; where it

@@ -95,12 +95,8 @@ impl LockedStateFile<'_> {
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.dir.create_usual(NEW, bytes)?;
-        let put = self.dir.replace(NEW, self.dir, name);
-        if put.is_err() {
-            let _ = self.dir.remove(NEW);
-        }
+        self.dir.replace(NEW, self.dir, name).inspect_err(|_| drop(self.dir.remove(NEW)))?;
         let failed = |error| Error::io("mark", &self.dir.path_of(LOCK), error);
-        put?;
         match name {
             FILE => origin::mark_file(self.lock.file(), &sha256_hex(bytes)).map_err(failed),
             _ => Ok(()),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::settings::Settings;
 use crate::core::text::keep_newest;
 use crate::store::dir::Dir;
@@ -41,20 +41,27 @@ impl Folders {
         }
     }
 
-    /// Whether what is at a path below `.claude` is this machine's.
+    /// Whether what is at a path below `.claude` is this machine's. Who cannot look does not believe.
     pub fn believes(&self, path: &str) -> bool {
+        self.is_own(path).unwrap_or(false)
+    }
+
+    /// The same for who can say that it could not be looked at.
+    pub fn is_own(&self, path: &str) -> Result<bool> {
         let origin = self.origin.borrow();
-        let Some(unit) = unit(path) else { return origin.allows(path) };
+        let Some(unit) = unit(path) else { return Ok(origin.allows(path)) };
         let (folder, name) = split(unit);
         let dir = match folder {
             "" => None,
             folder => match self.claude.sub(folder) {
                 Ok(Some(dir)) => Some(dir),
-                _ => return true,
+                // Nobody reads through a link.
+                Ok(None) | Err(Error::Planted { .. }) => return Ok(true),
+                Err(error) => return Err(error),
             },
         };
-        let seen = dir.as_ref().unwrap_or(&self.claude).seen(name);
-        origin.allows(path) && seen.is_none_or(|seen| origin.believes(unit, &seen))
+        let seen = dir.as_ref().unwrap_or(&self.claude).seen(name)?;
+        Ok(origin.allows(path) && seen.is_none_or(|seen| origin.believes(unit, &seen)))
     }
 
     pub fn settings(&self) -> (Settings, Option<String>) {
@@ -64,7 +71,7 @@ impl Folders {
     /// Moves what is at a path away if it is not believed; the room that has it now, if that is new.
     pub fn clear_place(&self, path: &str) -> Result<Option<String>> {
         let is_state = path.starts_with("state/");
-        if is_state && self.origin.borrow().allows(path) || self.believes(path) {
+        if is_state && self.origin.borrow().allows(path) || self.is_own(path)? {
             return Ok(None);
         }
         let unit = unit(path).filter(|_| self.origin.borrow().allows(path)).unwrap_or(path);
@@ -138,21 +145,24 @@ impl Folders {
     /// The names in a folder below `.claude`, in order, of what is believed.
     pub fn names(&self, folder: &str) -> Result<Vec<String>> {
         let Some(dir) = self.find(folder)? else { return Ok(Vec::new()) };
-        let mut names = dir.names()?;
+        let names = dir.names()?;
         let is_shelf = unit(&format!("{folder}/x")).is_some_and(|unit| split(unit).0 == folder);
         let origin = self.origin.borrow();
-        names.retain(|name| {
+        let mut own = Vec::with_capacity(names.len());
+        for name in names {
             let path = format!("{folder}/{name}");
-            let seen = || dir.seen(name);
-            match is_shelf && name != home::IGNORE {
+            let is_own = match is_shelf && name != home::IGNORE {
                 true => {
-                    seen().is_none_or(|seen| origin.believes(&path, &seen))
-                        && !is_all_brought(&dir, name, &path, &origin)
+                    dir.seen(&name)?.is_none_or(|seen| origin.believes(&path, &seen))
+                        && !is_all_brought(&dir, &name, &path, &origin)
                 }
                 false => origin.allows(&path),
+            };
+            if is_own {
+                own.push(name);
             }
-        });
-        Ok(names)
+        }
+        Ok(own)
     }
 
     /// A folder by its path below `.claude`, if it exists.
@@ -163,10 +173,12 @@ impl Folders {
         let (parent, name) = split(path);
         // Held too: the next folder may be in it.
         let Some(parent) = self.find(parent)? else { return Ok(None) };
-        let is_foreign = unit(path).is_some_and(|unit| {
-            unit == path
-                && parent.seen(name).is_some_and(|seen| !self.origin.borrow().believes(unit, &seen))
-        });
+        let is_foreign = match unit(path) {
+            Some(unit) if unit == path => {
+                parent.seen(name)?.is_some_and(|seen| !self.origin.borrow().believes(unit, &seen))
+            }
+            _ => false,
+        };
         let dir = if is_foreign { None } else { parent.sub(name)? };
         Ok(dir.map(|dir| self.hold(path, dir)))
     }
@@ -200,11 +212,12 @@ impl Folders {
         let (folder, file) = split(path);
         let Some(dir) = self.find(folder)? else { return Ok(None) };
         let bytes = dir.read_up_to(file, LARGEST_DOCUMENT)?;
-        let is_believed = || match folder {
-            "" => self.believes(path),
+        let Some(bytes) = bytes else { return Ok(None) };
+        let is_own = match folder {
+            "" => self.is_own(path)?,
             _ => self.origin.borrow().allows(path),
         };
-        Ok(bytes.filter(|_| is_believed()))
+        Ok(is_own.then_some(bytes))
     }
 
     pub fn modified(&self, path: &str) -> i64 {

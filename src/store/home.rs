@@ -122,7 +122,7 @@ pub fn settings(claude: &Dir, origin: Option<&Origin>) -> (Settings, Option<Stri
         Ok(Some(bytes)) => bytes,
         Err(error) => return (Settings::default(), Some(error.to_string())),
     };
-    let seen = claude.seen(SETTINGS);
+    let seen = claude.seen(SETTINGS).unwrap_or_default();
     let is_believed =
         seen.zip(origin).is_some_and(|(seen, origin)| origin.believes(SETTINGS, &seen));
     if is_believed { Settings::read(&bytes) } else { Settings::read_harmless(&bytes) }

@@ -20,7 +20,7 @@
 //!    leaves the old one or the new one under the document's name.
 //!    Documents whose bytes would not change are not written. The order is the plan's: first what
 //!    is primary, then the copies that the next event derives again.
-//! 7. **Log** one line. If the directory is no longer what its path leads to, all this was for
+//! 7. **Tell** the session's [`journal`], in one append. If the directory is no longer what its path leads to, all this was for
 //!    nothing, and begins again. Let go of the lock by exiting.
 
 pub mod archive;
@@ -30,6 +30,7 @@ pub mod exclude;
 pub mod execution;
 pub mod folders;
 pub mod home;
+pub mod journal;
 pub mod lock;
 pub mod log;
 pub mod origin;
@@ -51,6 +52,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::core::error::{Error, Result};
+use crate::core::journal::Entry;
 use crate::core::pieces::Pieces;
 use crate::core::settings::{Durability, Settings};
 use crate::core::time::Time;
@@ -61,11 +63,12 @@ use crate::state::{Aside, Doc, Source, State, Write};
 use dir::Dir;
 use folders::Folders;
 use home::Entered;
+use journal::prune::Limits;
 use origin::Origin;
 
 /// The documents of this room.
 pub fn documents(all: &mut Documents) {
-    all.add_file::<log::Line>(&log::ROW, |_, _| Ok(()));
+    all.add_file::<Entry>(&journal::ROW, |_, _| Ok(()));
     all.add_file::<spool::Entry>(&spool::ROW, parses_as::<spool::Entry>);
 }
 
@@ -143,6 +146,11 @@ impl Store {
         self.remarks.borrow_mut().push((key, text));
     }
 
+    /// What reading has found to say, where somebody read with a state of his own.
+    pub fn take_over_remarks(&self, state: &State) {
+        self.remarks.borrow_mut().extend(state.take_remarks());
+    }
+
     pub fn take_remarks(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.remarks.borrow_mut())
     }
@@ -178,6 +186,12 @@ impl Store {
     /// Notes that a loop was started here and waits for a session, or that it does so no more.
     pub fn note_begun(&self, the_loop: &str, waits: bool) -> Result<()> {
         self.folders.note_begun(the_loop, waits)
+    }
+
+    /// Adds to the journal what a command did. A hook tells by its plan.
+    pub fn tell(&self, session: Option<&str>, entry: Entry) {
+        let entry = entry.at(self.now.get(), session.unwrap_or_default());
+        journal::add(&self.folders.state, &[entry], Some(Limits::new(&self.settings)));
     }
 
     /// Our own settings as they are; `None` if there are none.
@@ -288,10 +302,7 @@ impl Store {
         let (folder, file) = doc.place();
         let folder = self.folders.make(&folder)?;
         self.clear_place(doc)?;
-        // A line that was cut off, or that somebody left open, ends here.
-        let torn = folder.read_tail(&file, 1)?.last().is_some_and(|last| *last != b'\n');
-        let text = format!("{}{text}", if torn { "\n" } else { "" });
-        folder.append(&file, text.as_bytes())?;
+        folder.append_lines(&file, text.as_bytes())?;
         if self.settings.durability != Durability::None {
             folder.sync_file(&file)?;
         }

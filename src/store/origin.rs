@@ -125,7 +125,7 @@ impl Origin {
         if (now.0.saturating_add(60), now.1) >= self.since {
             return Ok(());
         }
-        let mut older = super::untrusted::beside(claude, self);
+        let mut older = super::untrusted::beside(claude, self)?;
         older.append(&mut self.older);
         older.sort();
         older.dedup();
@@ -279,7 +279,7 @@ fn tick(state: &Dir) -> Result<Moment> {
     std::thread::sleep(std::time::Duration::from_millis(10));
     state.remove(NEW)?;
     state.create(NEW, b"", false)?;
-    let seen = state.seen(NEW).map(|seen| seen.born());
+    let seen = state.seen(NEW)?.map(|seen| seen.born());
     state.remove(NEW)?;
     seen.ok_or_else(|| Error::io("look at", &state.path_of(NEW), std::io::ErrorKind::NotFound))
 }

@@ -38,7 +38,7 @@ pub fn clear(state: &Dir) -> Result<Option<String>> {
 pub fn new_room(state: &Dir) -> Result<(String, Dir)> {
     for n in 1..10_000 {
         let name = format!("{ROOM}{n}");
-        if state.seen(&name).is_none() {
+        if state.seen(&name)?.is_none() {
             let dir = state.make_new(&name)?;
             return Ok((name, dir));
         }
@@ -47,21 +47,27 @@ pub fn new_room(state: &Dir) -> Result<(String, Dir)> {
 }
 
 /// What is beside the state and not believed, by paths below `.claude`.
-pub fn beside(claude: &Dir, origin: &Origin) -> Vec<String> {
+pub fn beside(claude: &Dir, origin: &Origin) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    let mut look = |dir: &Dir, name: &str, path: String| {
-        if dir.seen(name).is_some_and(|seen| !origin.believes(&path, &seen)) {
+    let mut look = |dir: &Dir, name: &str, path: String| -> Result<()> {
+        if dir.seen(name)?.is_some_and(|seen| !origin.believes(&path, &seen)) {
             found.push(path);
         }
+        Ok(())
     };
-    FILES.iter().for_each(|name| look(claude, name, (*name).to_owned()));
+    FILES.iter().try_for_each(|name| look(claude, name, (*name).to_owned()))?;
     for shelf in SHELVES.into_iter().chain([PLANS]) {
-        let Ok(Some(dir)) = claude.sub(shelf) else { continue };
-        let mut names = dir.names().unwrap_or_default();
+        let dir = match claude.sub(shelf) {
+            Ok(Some(dir)) => dir,
+            // Nobody reads through a link.
+            Ok(None) | Err(Error::Planted { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let mut names = dir.names()?;
         names.retain(|name| name != IGNORE);
-        names.iter().for_each(|name| look(&dir, name, format!("{shelf}/{name}")));
+        names.iter().try_for_each(|name| look(&dir, name, format!("{shelf}/{name}")))?;
     }
-    found
+    Ok(found)
 }
 
 /// Whether a path below `.claude` is one that we read.
@@ -115,7 +121,7 @@ pub fn move_to(room: &Dir, claude: &Dir, path: &str) -> Result<()> {
         from = Some(next);
     }
     let from = from.as_ref().unwrap_or(claude);
-    match from.seen(name) {
+    match from.seen(name)? {
         Some(_) => from.rename(name, to.as_ref().unwrap_or(room), name),
         None => Ok(()),
     }
@@ -140,13 +146,13 @@ pub enum From {
 }
 
 /// All that is not believed: what is in the state's own place, in the rooms, beside, and tracked.
-pub fn list(claude: &Dir, state: Option<&Dir>, origin: Option<&Origin>) -> Vec<Item> {
+pub fn list(claude: &Dir, state: Option<&Dir>, origin: Option<&Origin>) -> Result<Vec<Item>> {
     let mut items = Vec::new();
     let never = Origin::never();
-    for path in beside(claude, origin.unwrap_or(&never)) {
+    for path in beside(claude, origin.unwrap_or(&never))? {
         add(claude, &path, &path, &From::Place, &mut items);
     }
-    let Some(state) = state else { return items };
+    let Some(state) = state else { return Ok(items) };
     if origin.is_none() {
         let mut names = state.names().unwrap_or_default();
         names.retain(|name| !matches!(name.as_str(), LOCK | IGNORE | NEW) && !is_room(name));
@@ -166,7 +172,7 @@ pub fn list(claude: &Dir, state: Option<&Dir>, origin: Option<&Origin>) -> Vec<I
             add(&dir, &name, &name, &From::Room(room.clone()), &mut items);
         }
     }
-    items
+    Ok(items)
 }
 
 /// The rooms, the newest first.
@@ -186,7 +192,7 @@ fn add(dir: &Dir, at: &str, path: &str, source: &From, items: &mut Vec<Item>) {
     let (folder, name) = split(at);
     let below = if folder.is_empty() { None } else { dir.below(folder).ok().flatten() };
     let dir = below.as_ref().unwrap_or(dir);
-    let Some(seen) = dir.seen(name) else { return };
+    let Ok(Some(seen)) = dir.seen(name) else { return };
     items.push(Item {
         path: path.to_owned(),
         size: seen.size,
@@ -214,7 +220,7 @@ pub fn take_up(
         None => Origin::make(state, lock, None)?,
     };
     origin.forgive_all();
-    let found = beside(claude, &origin);
+    let found = beside(claude, &origin)?;
     // Folders are made anew, by way of a room: a kill leaves them there for the next try.
     let is_folder = |path: &&String| find(claude, path).is_some_and(|seen| seen.is_dir);
     let mut folders = found.iter().filter(is_folder).peekable();
@@ -236,7 +242,7 @@ pub fn take_up(
         state.remove(TRUSTED)?;
         state.create(TRUSTED, &ids, true)?;
     }
-    for path in beside(claude, &origin) {
+    for path in beside(claude, &origin)? {
         renew(claude, state, &path)?;
     }
     origin.untold.clear();
@@ -248,7 +254,7 @@ pub fn take_up(
 fn bring_back(from: &Dir, to: &Dir, path: &str, room: &str, left: &mut Vec<String>) -> Result<()> {
     for name in from.names()? {
         let path = format!("{path}{name}");
-        let there = to.seen(&name);
+        let there = to.seen(&name)?;
         match from.sub(&name) {
             Ok(Some(inner)) if there.is_none_or(|there| there.is_dir) => {
                 bring_back(&inner, &to.make(&name)?, &format!("{path}/"), room, left)?;
@@ -278,7 +284,7 @@ fn renew(claude: &Dir, state: &Dir, path: &str) -> Result<()> {
 fn find(dir: &Dir, path: &str) -> Option<Seen> {
     let (folder, name) = split(path);
     let below = if folder.is_empty() { None } else { Some(dir.below(folder).ok()??) };
-    below.as_ref().unwrap_or(dir).seen(name)
+    below.as_ref().unwrap_or(dir).seen(name).ok()?
 }
 
 fn split(path: &str) -> (&str, &str) {

@@ -10,7 +10,7 @@ use crate::state::{Aside, Doc, Document, Source, State};
 use crate::store::dir::Dir;
 use crate::store::folders::Folders;
 use crate::store::home;
-use crate::store::log::{self, LoggedRun};
+use crate::store::journal::{self, Journal};
 use crate::store::origin::Origin;
 
 pub struct View {
@@ -84,9 +84,9 @@ impl View {
         self.folders.settings().0
     }
 
-    /// What the last hooks did, newest first.
-    pub fn log(&self, most: usize) -> Vec<LoggedRun> {
-        self.folder("state/log").map(|folder| log::newest(&folder, most)).unwrap_or_default()
+    /// What happened, session by session.
+    pub fn journal(&self) -> Journal {
+        Journal::new(self.folder(&format!("state/{}", journal::FOLDER)))
     }
 
     /// Everything in a folder below `.claude`, by the paths below that; folders that are not to be

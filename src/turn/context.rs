@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::client::context_window::ContextUse;
 use crate::client::plan_file::{IsBelieved, PlanFile};
+use crate::client::settings::scope::Scope;
 use crate::client::side_file::SideFile;
 use crate::client::todos::Todo;
 use crate::client::transcript::spent::Spent;
 use crate::client::transcript::{AgentWork, Cost, InContext};
+use crate::core::event::Kind;
 use crate::core::redaction::Redactor;
 use crate::core::settings::Settings;
 use crate::core::text::relative;
@@ -42,7 +45,7 @@ impl Context<'_> {
 
     /// A task's text as documents have it: redacted, short, on one line.
     pub fn task(&self, text: &str) -> String {
-        self.redact.line(text, LONGEST_TASK)
+        task_line(text, &self.redact)
     }
 
     /// The plan of a branch, if it was written here.
@@ -55,6 +58,20 @@ impl Context<'_> {
     pub fn relative(&self, path: &str) -> String {
         relative(path, &self.root).to_owned()
     }
+}
+
+/// A settings file that `install` wired, and that does not call us any more for some events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LostWiring {
+    /// The file, for people.
+    pub file: String,
+    /// Not empty.
+    pub events: Vec<Kind>,
+}
+
+/// A task's text as documents have it.
+pub fn task_line(text: &str, redact: &Redactor) -> String {
+    redact.line(text, LONGEST_TASK)
 }
 
 /// What is read from outside, when it is asked for: git, processes, the client's files. A test that
@@ -117,8 +134,8 @@ pub trait Facts {
         BTreeSet::new()
     }
 
-    /// What the client's side file says about an agent.
-    fn side_file(&self, _path: &Path) -> Option<SideFile> {
+    /// What the client's side file says about an agent of the session with this transcript.
+    fn side_file(&self, _transcript: &str, _agent_id: &str) -> Option<SideFile> {
         None
     }
 
@@ -130,6 +147,11 @@ pub trait Facts {
     /// What is in a session's context, and, if that is wanted, what it has set out to do.
     fn in_context(&self, _transcript: &Path, _with_todos: bool) -> (InContext, Vec<Todo>) {
         Default::default()
+    }
+
+    /// How much is in a session's context.
+    fn context_use(&self, _transcript: &Path) -> Option<ContextUse> {
+        None
     }
 
     /// What a transcript says that a session has set out to do.
@@ -165,6 +187,12 @@ pub trait Facts {
         _is_believed: IsBelieved,
     ) -> Option<PlanFile> {
         None
+    }
+
+    /// What a settings file that `install` wired has lost of it; an error says why it could not be
+    /// looked at.
+    fn lost_wiring(&self, _scope: Scope) -> Result<Option<LostWiring>, String> {
+        Ok(None)
     }
 
     /// How far an execution is, if it is not complete.

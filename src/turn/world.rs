@@ -5,11 +5,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::client::context_window::ContextUse;
 use crate::client::plan_file::{self, IsBelieved, PlanFile};
+use crate::client::settings::edit;
+use crate::client::settings::scope::Scope;
 use crate::client::side_file::{self, SideFile};
 use crate::client::todos::{self, Todo};
+use crate::client::transcript::context_use::context_use;
 use crate::client::transcript::spent::Spent;
 use crate::client::transcript::{self, AgentWork, Cost, InContext};
+use crate::core::event::Kind;
 use crate::core::redaction::Redactor;
 use crate::core::time::Time;
 use crate::execute::unfinished::{self, Unfinished};
@@ -18,7 +23,9 @@ use crate::git::history::{self, Claim};
 use crate::git::refs::{self, Git};
 use crate::process::client::{self, Client};
 use crate::process::{Process, digest, files};
-use crate::turn::context::Facts;
+use crate::store::settings_file::SettingsPaths;
+use crate::turn::context::{Facts, LostWiring};
+use crate::turn::root;
 
 /// So long may git take for all that one event asks. A little is left of two seconds for its end.
 const GIT: Duration = Duration::from_millis(1800);
@@ -115,8 +122,8 @@ impl Facts for World<'_> {
         files::present(places, names)
     }
 
-    fn side_file(&self, path: &Path) -> Option<SideFile> {
-        side_file::read(path)
+    fn side_file(&self, transcript: &str, agent_id: &str) -> Option<SideFile> {
+        side_file::find(transcript, agent_id)
     }
 
     fn agent_work(&self, transcript: &Path) -> AgentWork {
@@ -125,6 +132,10 @@ impl Facts for World<'_> {
 
     fn in_context(&self, transcript: &Path, with_todos: bool) -> (InContext, Vec<Todo>) {
         transcript::in_context(transcript, with_todos.then(todos::Search::default))
+    }
+
+    fn context_use(&self, transcript: &Path) -> Option<ContextUse> {
+        context_use(transcript)
     }
 
     fn todos(&self, transcript: &Path) -> Vec<Todo> {
@@ -157,6 +168,26 @@ impl Facts for World<'_> {
         is_believed: IsBelieved,
     ) -> Option<PlanFile> {
         plan_file::find(root, branch, redact, is_believed)
+    }
+
+    fn lost_wiring(&self, scope: Scope) -> Result<Option<LostWiring>, String> {
+        let (home, client) = (self.process.home(), self.process.client_dir());
+        let paths =
+            SettingsPaths { root: self.root, home: home.as_deref(), client: client.as_deref() };
+        let Some(wired) = paths.wired_file(scope).map_err(|error| error.to_string())? else {
+            return Ok(None);
+        };
+        let bytes = paths.read(scope).map_err(|error| error.to_string())?.unwrap_or_default();
+        let text = String::from_utf8(bytes).ok();
+        let Some(events) = text.and_then(|text| edit::unwired_events(&text)) else {
+            return Ok(None);
+        };
+        // Another version of ours did not wire all events; then it counts only if none is left.
+        let is_ours = wired.version == env!("CARGO_PKG_VERSION");
+        let is_lost = !events.is_empty() && (is_ours || events.len() == Kind::COUNT);
+        let path = paths.path(scope).map_err(|error| error.to_string())?;
+        let file = root::shown(&path, self.root, home.as_deref());
+        Ok(is_lost.then_some(LostWiring { file, events }))
     }
 
     fn unfinished(&self, tasks: &Path) -> Option<Unfinished> {

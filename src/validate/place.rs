@@ -45,7 +45,8 @@ fn is_beside(path: &str) -> bool {
             | "set-aside",
         ] => true,
         ["state", room] if untrusted::is_room(room) => true,
-        ["state", "log", "debug.log" | "debug.1.log"] => true,
+        // The last two are of versions that kept one log of all hook runs.
+        ["state", "log", "debug.log" | "debug.1.log" | "hooks.jsonl" | "hooks.1.jsonl"] => true,
         // While it is being written, an event has a dot before its name.
         ["state", "spool", name] => name.starts_with('.'),
         // The client's settings as they were.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::core::error::Result;
 use crate::core::id::TaskSlug;
 use crate::core::text::plural;
-use crate::hook_path::unplayed_store;
+use crate::hook_path::{keep_remarks, unplayed_store};
 use crate::loops::iterative::document::Task;
 use crate::process::Process;
 use crate::session::active::Active;
@@ -56,6 +56,7 @@ pub fn repair(process: &Process, root: &Path) -> Result<Repair> {
     if found.broken().into_iter().any(concerns_copies) {
         done.extend(rebuild_copies(&store)?);
     }
+    keep_remarks(&store, &State::new(&store), process.now())?;
     let left = problems(&view)?;
     Ok(Repair { found, done, left })
 }
@@ -143,6 +144,7 @@ fn rebuild_copies(store: &Store) -> Result<Vec<Note>> {
     record::put_copies(&mut plan, lives.into_iter(), &state);
     let before = store.written().len();
     store.commit(&plan.changes, &state)?;
+    store.take_over_remarks(&state);
     let had_current = state.get::<CurrentFile>().is_some();
     let written = store.written();
     let notes = written.iter().skip(before).filter_map(|name| match name.strip_prefix('-') {

@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Print one JSON object; with --watch one line for each change
     #[arg(long)]
     json: bool,
+    /// Loops that ended more than a day ago, too
+    #[arg(long)]
+    all: bool,
     /// Go on showing it: full-screen on a terminal (q leaves), elsewhere each change as text
     #[arg(long, short)]
     watch: bool,
@@ -34,11 +37,11 @@ pub struct Arguments {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if options.watch {
-        watch::run(project, options.interval, options.json)?;
+        watch::run(project, options.interval, options.json, options.all)?;
         return Ok(Outcome::quiet());
     }
     let (root, home) = (project.root()?, project.process.home());
-    let seen = Observed::through(project.view()?);
+    let seen = Observed::through(project.view()?, options.all);
     if options.json {
         return print_json(&seen.json(&root));
     }

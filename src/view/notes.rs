@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
+use crate::core::journal::Entry;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::autonomous::document::Autonomous;
 use crate::state::Doc;
 use crate::state::panel::{Column, Panel, PanelContext, Section, since};
-use crate::store::log::LoggedRun;
 
 /// What needs somebody's eye and has no place of its own.
 pub fn section(context: &PanelContext) -> Section {
@@ -52,13 +52,13 @@ fn panel(notes: &[(Tone, String)]) -> Option<Panel> {
 }
 
 /// What the hooks did, newest first: only on the screen.
-pub fn hooks(log: &[LoggedRun], now: Time) -> Panel {
-    let row = |past: &LoggedRun| {
+pub fn hooks(log: &[Entry], now: Time) -> Panel {
+    let row = |past: &Entry| {
         let clock = past.time.get(11..19).unwrap_or(&past.time);
         vec![
             Cell::new(Tone::Dim, clock),
             Cell::new(Tone::Good, &clip(&past.event, 20)),
-            Cell::new(Tone::Dim, &format!("{} µs", past.us)),
+            Cell::new(Tone::Dim, &format!("{} µs", past.us.unwrap_or(0))),
             Cell::new(Tone::Plain, &past.outcome),
         ]
     };

@@ -1,14 +1,18 @@
 //! What the views of `status` are made of: the state as it is at one moment, part by part. Which
 //! parts there are is said by the rows of the documents.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::core::settings::Settings;
+use crate::core::journal::Entry;
 use crate::core::time::Time;
+use crate::session::live::Live;
 use crate::state::State;
 use crate::state::panel::{Panel, PanelContext, Section, StatusPart};
+use crate::store::journal::read::Order;
+use crate::store::journal::{self, Journal};
 use crate::store::view::View;
 use crate::validate::documents;
 use crate::view::notes;
@@ -29,13 +33,19 @@ pub struct Overview {
 }
 
 impl Observed {
-    pub fn look(root: &Path, home: Option<&Path>) -> Self {
-        View::open(root, home)
-            .map_or_else(|error| Self::Unreadable(error.to_string()), Self::through)
+    pub fn look(root: &Path, home: Option<&Path>, all: bool) -> Self {
+        View::open(root, home).map_or_else(
+            |error| Self::Unreadable(error.to_string()),
+            |view| Self::through(view, all),
+        )
     }
 
-    pub fn through(view: Option<View>) -> Self {
-        let read = |view: View| Overview::read(&view.state(), &view.settings());
+    pub fn through(view: Option<View>, all: bool) -> Self {
+        let read = |view: View| {
+            let (state, settings) = (&view.state(), &view.settings());
+            let last_hooks = last_hooks(state, &view.journal());
+            Overview::read(&PanelContext { state, settings, last_hooks, all })
+        };
         view.map_or(Self::NoState, |view| Self::State(Box::new(read(view))))
     }
 
@@ -54,12 +64,21 @@ impl Observed {
     }
 }
 
+/// When the last hook of each live session ran.
+fn last_hooks(state: &State, journal: &Journal) -> BTreeMap<String, String> {
+    let last = |live: &Live| {
+        let stem = journal::stem(&live.session_id);
+        let run = journal.of_stem(&stem, Order::NewestFirst).find(Entry::is_run)?;
+        Some((live.session_id.clone(), run.time))
+    };
+    state.all::<Live>().filter_map(last).collect()
+}
+
 impl Overview {
-    pub fn read(state: &State, settings: &Settings) -> Self {
-        let context = PanelContext { state, settings };
-        let sections = parts().iter().map(|part| (part.read)(&context)).collect();
+    pub fn read(context: &PanelContext) -> Self {
+        let sections = parts().iter().map(|part| (part.read)(context)).collect();
         // After the others: only then is it known what cannot be read.
-        Self { sections, notes: notes::section(&context) }
+        Self { sections, notes: notes::section(context) }
     }
 
     /// All panels, in the order in which they are read.
@@ -92,6 +111,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::core::settings::Settings;
     use crate::state::map::Files;
 
     #[test]
@@ -99,7 +119,9 @@ mod tests {
         let places: Vec<u8> = parts().iter().map(|part| part.place).collect();
         assert!(places.is_sorted_by(|a, b| a < b), "two rows have one place: {places:?}");
         let files = Files::default();
-        let overview = Overview::read(&files.state(), &Settings::default());
+        let (state, settings) = (&files.state(), &Settings::default());
+        let context = PanelContext { state, settings, last_hooks: BTreeMap::new(), all: false };
+        let overview = Overview::read(&context);
         let sections = overview.sections.iter().chain([&overview.notes]);
         let keys: Vec<_> = sections.flat_map(|section| &section.json).map(|(key, _)| key).collect();
         assert_eq!(keys.len(), keys.iter().collect::<BTreeSet<_>>().len(), "{keys:?}");

@@ -6,10 +6,10 @@ use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::gate::one_line;
+use crate::core::journal::Entry;
 use crate::core::table::{Tone, clean, cut_to_width};
 use crate::core::time::Time;
 use crate::state::panel::Panel;
-use crate::store::log::LoggedRun;
 use crate::view::layout::{self, Slot};
 use crate::view::notes;
 use crate::view::overview::Observed;
@@ -17,7 +17,7 @@ use crate::view::overview::Observed;
 pub struct Scene<'a> {
     pub place: &'a str,
     pub seen: &'a Observed,
-    pub log: &'a [LoggedRun],
+    pub log: &'a [Entry],
     pub now: Time,
     pub colour: bool,
     /// Rows that are scrolled away, in every panel that has more than it can show.

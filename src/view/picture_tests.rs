@@ -1,5 +1,6 @@
 //! Pictures of a made-up state, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ratatui::Terminal;
@@ -9,10 +10,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use serde_json::{Value, json};
 
+use crate::core::journal::Entry;
 use crate::core::settings::Settings;
 use crate::core::time;
 use crate::state::map::Files;
-use crate::store::log::LoggedRun;
+use crate::state::panel::PanelContext;
 use crate::view::overview::{Observed, Overview};
 use crate::view::picture::{Scene, draw};
 
@@ -73,17 +75,19 @@ fn files() -> Files {
 }
 
 fn seen(files: &Files) -> Observed {
-    Observed::State(Box::new(Overview::read(&files.state(), &Settings::default())))
+    let (state, settings) = (&files.state(), &Settings::default());
+    let context = PanelContext { state, settings, last_hooks: BTreeMap::new(), all: false };
+    Observed::State(Box::new(Overview::read(&context)))
 }
 
-fn log() -> Vec<LoggedRun> {
+fn log() -> Vec<Entry> {
     let events = ["PostToolUse", "SubagentStart", "PreToolUse", "UserPromptSubmit", "SessionStart"];
-    let past = |(n, event): (usize, &&str)| LoggedRun {
+    let past = |(n, event): (usize, &&str)| Entry {
         time: format!("2026-01-29T10:29:{:02}.000Z", 57 - n),
         event: (*event).to_owned(),
-        us: 400 + n as u64,
+        us: Some(400 + n as u64),
         outcome: "agent a0f70f058ee74f941 runs".into(),
-        ..LoggedRun::default()
+        ..Entry::default()
     };
     events.iter().enumerate().map(past).collect()
 }

@@ -49,6 +49,11 @@ pub fn run(project: &Project, options: &Arguments) -> Outcome {
     let home = project.process.home();
     let view =
         asked.root.as_deref().and_then(|root| View::open_quickly(root, home.as_deref()).ok()?);
+    if let Some(percent) = asked.context {
+        let mark = view.as_ref().map_or(0, |view| view.settings().context_warning_percent);
+        let tone = if mark > 0 && percent >= mark { Tone::Warn } else { Tone::Dim };
+        parts.push((tone, format!("context {percent} %")));
+    }
     if let Some(view) = view {
         parts.extend(status_parts(&view, asked.session.as_deref(), project.process.now()));
     }
@@ -63,6 +68,8 @@ struct Asked {
     /// Where the client works now: in a worktree the branch is that one's.
     dir: Option<PathBuf>,
     session: Option<String>,
+    /// How full the context is, in percent.
+    context: Option<u64>,
 }
 
 impl Asked {
@@ -85,7 +92,9 @@ impl Asked {
         let root = named.or_else(above).or_else(|| project.root().ok());
         let session = object.word("session_id");
         let session = session.or_else(|| project.process.env("CLAUDE_CODE_SESSION_ID"));
-        Self { dir: dir.or_else(|| root.clone()), root, session }
+        let window = object.object("context_window").unwrap_or_default();
+        let context = window.float("used_percentage").map(|percent| percent.round() as u64);
+        Self { dir: dir.or_else(|| root.clone()), root, session, context }
     }
 
     /// The project's name and its branch.
@@ -121,11 +130,31 @@ fn status_parts(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {
     }));
     parts.extend(lives.iter().filter_map(|live| branch_loop(state, live)));
     parts.extend(lives.iter().filter_map(|live| task(state, live)));
-    match (own, records) {
-        (Some(_), all @ 2..) => parts.push((Tone::Dim, format!("+{}", plural(all - 1, "session")))),
-        (None, all @ 2..) => parts.push((Tone::Dim, plural(all, "session"))),
-        _ => {}
+    parts.extend(sessions(state, own, records));
+    parts
+}
+
+/// `waits for your permission`, `+2 sessions, 1 waits for you`
+fn sessions(state: &State, own: Option<&Live>, records: usize) -> Vec<Part> {
+    let waiting = own.and_then(|own| own.waiting.as_ref());
+    let mut parts: Vec<Part> = Vec::new();
+    parts.extend(waiting.map(|waiting| (Tone::Warn, format!("waits for {}", waiting.awaits()))));
+    let (count, others) = match own {
+        Some(_) => (format!("+{}", plural(records.saturating_sub(1), "session")), records > 1),
+        None => (plural(records, "session"), records > 0),
+    };
+    if !others {
+        return parts;
     }
+    let is_other = |live: &&Live| own.is_none_or(|own| own.session_id != live.session_id);
+    let others = state.all::<Live>().filter(is_other);
+    parts.push(match others.filter(|live| live.waiting.is_some()).count() {
+        // One session is the one that is meant.
+        0 if records == 1 => return parts,
+        0 => (Tone::Dim, count),
+        1 => (Tone::Warn, format!("{count}, 1 waits for you")),
+        more => (Tone::Warn, format!("{count}, {more} wait for you")),
+    });
     parts
 }
 

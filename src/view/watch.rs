@@ -10,17 +10,18 @@ use anyhow::Context as _;
 use crate::console::project::Project;
 use crate::console::screen::{Input, Screen};
 use crate::core::gate::Printed;
+use crate::core::journal::Entry;
 use crate::core::time;
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
-use crate::store::log::LoggedRun;
+use crate::store::journal::Journal;
 use crate::store::view::View;
 use crate::view::overview::Observed;
 use crate::view::picture::{self, Scene};
 use crate::view::text::{self, TextStyle};
 
 /// More than the largest screen shows.
-const LOG: usize = 100;
+const RUNS: usize = 100;
 const PAGE: usize = 10;
 
 /// The project that is watched.
@@ -30,12 +31,13 @@ struct Watcher<'a> {
     home: Option<PathBuf>,
     place: String,
     interval: Duration,
+    all: bool,
 }
 
-pub fn run(project: &Project, interval: Duration, json: bool) -> anyhow::Result<()> {
+pub fn run(project: &Project, interval: Duration, json: bool, all: bool) -> anyhow::Result<()> {
     let (root, home) = (project.root()?, project.process.home());
     let place = text::place(&root, home.as_deref());
-    let watched = Watcher { project, root, home, place, interval };
+    let watched = Watcher { project, root, home, place, interval, all };
     let terminal = project.process.terminal();
     if json || terminal.dumb || !terminal.is_terminal {
         return watched.print(json);
@@ -77,10 +79,13 @@ impl Watcher<'_> {
         }
     }
 
-    fn look(&self) -> (Observed, Vec<LoggedRun>) {
-        let seen = Observed::look(&self.root, self.home.as_deref());
+    fn look(&self) -> (Observed, Vec<Entry>) {
+        let seen = Observed::look(&self.root, self.home.as_deref(), self.all);
         let view = View::open(&self.root, self.home.as_deref()).ok().flatten();
-        (seen, view.map(|view| view.log(LOG)).unwrap_or_default())
+        let journal = view.map(|view| view.journal());
+        let runs =
+            |journal: &Journal| journal.newest_first().filter(Entry::is_run).take(RUNS).collect();
+        (seen, journal.as_ref().map(runs).unwrap_or_default())
     }
 
     /// Every change, one after the other.
@@ -91,7 +96,7 @@ impl Watcher<'_> {
         let terminal = self.project.process.terminal();
         while !signals.say_end() {
             let now = self.project.process.now();
-            let seen = Observed::look(&self.root, self.home.as_deref());
+            let seen = Observed::look(&self.root, self.home.as_deref(), self.all);
             let after = (seen.due(now), Printed::json_line(&seen.json(&self.root)));
             let is_new = before.as_ref() != Some(&after);
             let text = match json {

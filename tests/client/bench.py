@@ -121,8 +121,9 @@ class Books:
         return self.document(f"agents/results-archive/{session_id}/synthesis.json")
 
     def log(self):
-        path = self.root / "log/hooks.jsonl"
-        return json_lines(path) if path.exists() else []
+        """The journal's lines of hook runs, in order of time."""
+        lines = [line for path in (self.root / "journal").glob("*.jsonl") for line in json_lines(path)]
+        return sorted((line for line in lines if "us" in line), key=lambda line: line["time"])
 
 
 def json_lines(path):

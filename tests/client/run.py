@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the real client against the books: python3 tests/client/run.py [--binary PATH] [--only NAME]... [--keep]
+"""Runs the real client against the books: python3 tests/client/run.py [--binary PATH] [--only NAME]... [--keep] [--tokens]
 
 Exit status: 0 all passed, 1 something failed, 3 the client cannot be had (nothing was tested).
 """
@@ -25,6 +25,7 @@ from check import Check  # noqa: E402
 from drive import NoClient, find_client, leave_the_network  # noqa: E402
 from packaging import check_packaging  # noqa: E402
 from scenarios import ALL  # noqa: E402
+from tokens import Tokens  # noqa: E402
 from wiring import by_default  # noqa: E402
 
 
@@ -42,7 +43,10 @@ def main():
         sys.exit(f"no program at {binary}")
     leave_the_network(again(options, binary))
     names = [name for name in ALL if not options.only or name in options.only]
-    passed = sum([passes(name, client, binary, options.keep) for name in names])
+    tokens = Tokens()
+    passed = sum([passes(name, client, binary, options.keep, tokens) for name in names])
+    if options.tokens:
+        print(tokens.table())
     print(f"{passed} passed, {len(names) - passed} failed")
     return 0 if passed == len(names) else 1
 
@@ -53,6 +57,7 @@ def arguments():
     parser.add_argument("--only", choices=list(ALL), metavar="NAME", action="append", default=[],
                         help=f"one of {', '.join(ALL)}; may be given again")
     parser.add_argument("--keep", action="store_true", help="keep the directories of passed scenarios too")
+    parser.add_argument("--tokens", action="store_true", help="print what the model was given, event by event")
     return parser.parse_args()
 
 
@@ -67,7 +72,8 @@ def packaged():
 def again(options, binary):
     """The arguments that start this program once more, with what was found out so far."""
     only = [word for name in options.only for word in ("--only", name)]
-    return [str(HERE / "run.py"), "--binary", str(binary), *only, *(["--keep"] if options.keep else [])]
+    flags = [flag for flag, wanted in (("--keep", options.keep), ("--tokens", options.tokens)) if wanted]
+    return [str(HERE / "run.py"), "--binary", str(binary), *only, *flags]
 
 
 def build():
@@ -81,7 +87,7 @@ def build():
     return Path(next(made))
 
 
-def passes(name, client, binary, keep):
+def passes(name, client, binary, keep, tokens):
     began = time.monotonic()
     root = Path(tempfile.mkdtemp(prefix=f"hookkeeper-{name}-"))
     check = Check()
@@ -93,6 +99,7 @@ def passes(name, client, binary, keep):
         check.failures.append(traceback.format_exc().rstrip())
     finally:
         bench.close()
+        tokens.add(bench)
     seconds = time.monotonic() - began
     print(f"{'FAILED' if check.failures else 'ok':6} {name} ({seconds:.1f} s)", flush=True)
     for failure in check.failures:

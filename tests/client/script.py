@@ -20,7 +20,7 @@ def wait_for(*files, then="true"):
 
 def wait_for_event(event):
     """A tool call that lasts until our hook has seen an event."""
-    return _until(f"""grep -q '"event":"{event}"' .claude/state/log/hooks.jsonl""", "true")
+    return _until(f"""grep -q '"event":"{event}"' .claude/state/journal/*.jsonl""", "true")
 
 
 def _until(condition, then):

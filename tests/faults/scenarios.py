@@ -83,6 +83,21 @@ def has_notice(project):
     return has_error("p-billing")(project) and said >= 2
 
 
+def wired_before(project, _clock=None):
+    """`install` has wired the local settings file, which is not there any more."""
+    wired = {"file": "settings.local.json", "scope": "local", "command": "hookkeeper", "version": "0.1.0",
+             "wired_at": "2026-01-29T09:00:00Z", "steps": []}
+    path = project.state / "settings/wiring.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"files": [wired]}, indent=2) + "\n")
+
+
+def has_lost_wiring(project):
+    notices = project.read("notices.json") or {}
+    waiting = [notice["key"] for notice in notices.get("waiting", [])]
+    return any(key.startswith("wiring/local/") for key in waiting + notices.get("said", []))
+
+
 def has_notification(text, times):
     def recorded(project):
         book = project.read("notifications.json") or {}
@@ -172,6 +187,12 @@ SYNTAX = {
     "tool_input": {"command": "node new.js"},
     "error": "Exit code 1\nsrc/new.js:7\nSyntaxError: Unexpected token",
 }
+REFUSED = {
+    "tool_name": "Edit",
+    "tool_use_id": "toolu_refused",
+    "tool_input": {"file_path": "/home/dev/shop/src/login.ts"},
+    "tool_response": "<tool_use_error>String to replace not found in file.</tool_use_error>",
+}
 BILLING = {"error": "billing_error", "last_assistant_message": "API Error: 403", "prompt_id": "p-billing"}
 STARTED = event("SubagentStart", agent_id=NEW_AGENT)
 
@@ -193,12 +214,17 @@ SCENARIOS = [
         live_has(files_modified=lambda files: "src/logout.ts" in files),
     ),
     Scenario("PostToolUseFailure", event("PostToolUseFailure", **SYNTAX), has_item),
+    Scenario("PostToolBatch", event("PostToolBatch", tool_calls=[REFUSED]), has_error("toolu_refused")),
+    Scenario("PermissionDenied", event("PermissionDenied", tool_use_id="toolu_denied"), has_error("toolu_denied")),
     Scenario("PreCompact", event("PreCompact", custom_instructions="new words"), has_backup),
     Scenario("PostCompact", event("PostCompact", compact_summary="another"), live_has(compactions=2)),
     Scenario("Stop", event("Stop"), has_result(SECOND_AGENT, "lost")),
     Scenario("loop-goes-on", event("Stop", stop_hook_active=True), loop_went_on, running_loop),
     Scenario("StopFailure", event("StopFailure", **BILLING), has_notice),
     Scenario("Notification", event("Notification", title=None, message="new words"), has_notification("new words", 2)),
+    Scenario("PostModelSwitch", event("PostModelSwitch", to_model="claude-haiku-4-5"),
+             live_has(model_use=lambda model: bool(model) and model["name"] == "claude-haiku-4-5")),
+    Scenario("ConfigChange", event("ConfigChange"), has_lost_wiring, wired_before),
     Scenario("stop-without-start", event("SubagentStop", agent_id=NEW_AGENT), has_result(NEW_AGENT, "success")),
     Scenario("start-again", event("SubagentStart", agent_id=AGENT), has_agent(AGENT)),
     Scenario("first-event", STARTED, has_agent(NEW_AGENT), empty=True),

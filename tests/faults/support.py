@@ -1,5 +1,6 @@
 """What every fault test uses: scratch projects, payloads, running the program, checks."""
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -33,6 +34,7 @@ EVENTS = tuple(json.loads((REPOSITORY / "settings.example.json").read_text())["h
 
 # Where the first payload that was recorded for an event is not the one that the tests need.
 CHOSEN = {
+    "PostToolBatch": "refused-calls/08-PostToolBatch.json",  # With an edit that was refused.
     "PreToolUse": "implement-login/11-PreToolUse.json",  # Of an agent's call.
     "StopFailure": "stop-failure-rate-limit/03-StopFailure.json",
 }
@@ -269,12 +271,17 @@ class Project:
         return sorted(path.name for path in (self.state / "spool").glob("[!.]*")) if self.state.exists() else []
 
     def log(self):
+        """The journal's lines of hook runs, in order of time."""
+        return [line for line in self.journal() if "us" in line]
+
+    def journal(self, session="*"):
+        """The lines of the journals that are whole, in order of time."""
         lines = []
-        for name in ("hooks.1.jsonl", "hooks.jsonl"):
-            path = self.state / "log" / name
-            if path.exists():
-                lines += [json.loads(line) for line in path.read_text().splitlines()]
-        return lines
+        for path in sorted((self.state / "journal").glob(f"{session}.jsonl")):
+            for line in path.read_bytes().splitlines():
+                with contextlib.suppress(ValueError):
+                    lines.append(json.loads(line))
+        return sorted(lines, key=lambda line: line["time"])
 
     def _env(self, clock, more):
         env = dict(self.env)

@@ -1,11 +1,13 @@
 """Symlinks, hard links and other things where our files and directories should be."""
 
+import json
 import os
 import pathlib
 import shutil
 
 import books
-from support import AGENT, OTHER_SESSION, SECOND_AGENT, SESSION, Clock, delete, event, test
+import calls
+from support import AGENT, OTHER_SESSION, SECOND_AGENT, SESSION, Clock, delete, event, needs_strace, test
 
 CONTENT = b'{"canary": true}\n'
 LONG_AGO = 1_000_000_000
@@ -65,6 +67,35 @@ def planted_state_and_claude(suite, checks):
         project.claude.symlink_to(target)
         checks.ran(project.run(payload), f".claude leads to {place}", codes=(0,))
         checks.that((target / "state/agents/active.json").exists(), f".claude leads to {place}: no books there")
+
+
+@test
+def planted_state_that_cannot_be_looked_at(suite, checks):
+    """Who cannot look at a planted file does not take it for his own."""
+    needs_strace()
+    word = "pl4nted"
+    goal = {"version": 2, "feature": word, "phase": "work", "session_id": SESSION, "completion_promise": word}
+    branch = {"branch": "main", "loop": {"active": True, "prompt": word, "iteration": 1, "session_id": SESSION}}
+
+    def one(project, planned):
+        payload, fault = planned
+        delete(project.claude)
+        for name, document in (("autonomous-loop.json", goal), ("branches/main/state.json", branch)):
+            (project.claude / name).parent.mkdir(parents=True, exist_ok=True)
+            (project.claude / name).write_text(json.dumps(document))
+        (project.claude / "plans").mkdir()
+        (project.claude / "plans/main.md").write_text(word)
+        clock = Clock(300)
+        project.run(event("SessionStart", source="startup"), clock=clock.tick())
+        run = calls.inject(project, ("hook",), "statx", fault, payload=json.dumps(payload).encode())
+        what = f"{payload['hook_event_name']}, {fault}"
+        checks.ran(run, what)
+        checks.that(word not in run.out + run.err, f"{what}: {run.out}{run.err}")
+
+    events = [event("Stop", background_tasks=[]), event("UserPromptSubmit", prompt="go on"), event("PreCompact"),
+              event("SessionStart", source="compact")]
+    faults = [f"error={error}:when={k}" for error in ("EIO", "ENOMEM") for k in range(1, suite.pick(9, 25))]
+    suite.parallel(one, [(payload, fault) for payload in events for fault in faults])
 
 
 @test

@@ -124,6 +124,6 @@ def fill(path):
 
 
 def changed(before, after):
-    """Files that differ. The log may say what went wrong as long as it fits."""
+    """Files that differ. The journal may say what went wrong as long as it fits."""
     names = sorted(before.keys() | after.keys())
-    return [name for name in names if before.get(name) != after.get(name) and not name.startswith("state/log/")]
+    return [name for name in names if before.get(name) != after.get(name) and not name.startswith("state/journal/")]

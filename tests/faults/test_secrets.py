@@ -59,6 +59,12 @@ CHANNELS = {
     "StopFailure message": lambda text: [event("StopFailure", last_assistant_message=text)],
     "StopFailure error": lambda text: [event("StopFailure", error=text)],
     "notification": lambda text: [event("Notification", message=text, title=text, notification_type=text)],
+    "call that was refused": lambda text: [
+        event("PostToolBatch", tool_calls=[{"tool_name": "Edit", "tool_use_id": "t", "tool_input": {"file_path": text},
+                                            "tool_response": f"<tool_use_error>{text}</tool_use_error>"}])
+    ],
+    "call that was denied": lambda text: [event("PermissionDenied", reason=text, tool_input={"command": text})],
+    "model": lambda text: [event("PostModelSwitch", to_model=text, from_model=text, source=text)],
     "slash command": lambda text: [
         event("UserPromptSubmit", prompt=f"/deploy {text}"), event("UserPromptExpansion", command_args=text, prompt=f"/deploy {text}")
     ],

@@ -97,9 +97,10 @@ class Shop:
         self.at(now - 540)
         self.event("SessionStart", PRICES, source="startup")
         self.event("UserPromptSubmit", PRICES, prompt="Why does the price list load so slowly?")
-        # The last events run by the real clock. The log has the times that hooks took, and with a
+        # The last events run by the real clock. The journal has the times that hooks took, and with a
         # clock that stands still it has none: it begins here.
-        (self.root / ".claude/state/log/hooks.jsonl").unlink()
+        for journal in (self.root / ".claude/state/journal").iterdir():
+            journal.unlink()
         self.at(None)
         self.event("UserPromptSubmit", prompt="Now the tests, and then fix what the audit finds")
         self.failure("Bash", {"command": "make all"}, "toolu_f2", "Command timed out after 2m 0.0s")

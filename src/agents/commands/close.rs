@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
+use crate::agents::agent::Agent;
 use crate::branch::agents_document::BranchAgents;
 use crate::console::project::{Project, one_of, print_json};
 use crate::core::id::BranchKey;
@@ -14,18 +15,21 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
     let branches = project.view()?.map(|view| view.branch_agents()).unwrap_or_default();
     let now = time::spell(project.process.now());
     let (entry, folder) = project.change(|store, state| {
-        let mut running = state.all::<Live>().flat_map(|live| &live.agents);
-        if let Some(agent) = running.find(|agent| agent.id == named) {
-            bail!(
-                "agent {named} runs in session {}; /tasks in Claude Code stops it",
-                agent.session_id
-            );
-        }
+        let running: Vec<&Agent> = state.all::<Live>().flat_map(|live| &live.agents).collect();
         let open = |document: &BranchAgents| {
             document.open().map(|entry| entry.id.clone()).collect::<Vec<_>>()
         };
-        let ids: Vec<String> = branches.iter().flat_map(|(_, document)| open(document)).collect();
+        let mut ids: Vec<String> = branches.iter().flat_map(|(_, d)| open(d)).collect();
+        ids.extend(running.iter().map(|agent| agent.id.clone()));
+        ids.sort();
+        ids.dedup();
         let id = one_of(named, &ids, "agent that was left behind", "")?;
+        if let Some(agent) = running.iter().find(|agent| agent.id == id) {
+            bail!(
+                "agent {id} runs in session {}; /tasks in Claude Code stops it",
+                agent.session_id
+            );
+        }
         let folder = branches.iter().find(|(_, document)| open(document).contains(&id));
         let folder = folder.map(|(folder, _)| folder.clone()).context("it is gone")?;
         let read = state.read::<BranchAgents>(&BranchKey::known(&folder).context("it is gone")?);

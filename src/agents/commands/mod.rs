@@ -1,10 +1,10 @@
 //! `hookkeeper agents`: who runs, who has finished, who may be stuck.
 
 pub mod close;
+pub mod list;
 pub mod stuck;
 
 use anyhow::{Context as _, bail};
-use serde_json::json;
 
 use crate::agents::agent::{Agent, LONGEST_NUDGE};
 use crate::agents::result::{AgentResult, ArchivedResult};
@@ -13,11 +13,9 @@ use crate::console::project::{Project, print_json};
 use crate::core::gate::one_line;
 use crate::core::id::{BranchKey, FileStem};
 use crate::core::outcome::Outcome;
-use crate::core::table::{self, row};
 use crate::core::text::{clip, in_parentheses, plural};
 use crate::core::time::{self, Time};
 use crate::session::live::Live;
-use crate::session::metrics::Metrics;
 use crate::session::record;
 use crate::state::plan::Plan;
 use crate::state::{Doc, Document};
@@ -81,40 +79,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     match (&options.what, &options.session) {
         (Some(What::Show { id }), _) => show(&view, id, now, options.json),
         (Some(What::Stuck), _) => stuck::run(project, &view, options.json),
-        (_, Some(session)) => of_session(&view, session, now, options.json),
-        _ => {
-            let lives = view.lives();
-            let agents: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
-            if options.json {
-                return print_json(&agents);
-            }
-            let rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
-            let none = "No agent is running. Those of a session: hookkeeper agents --session ID";
-            Ok(Outcome::printed(if rows.is_empty() { none.into() } else { table::align(&rows) }))
-        }
+        (_, Some(session)) => list::of_session(&view, session, now, options.json),
+        _ => list::running(&view, now, options.json),
     }
-}
-
-fn running(agent: &Agent, now: Time) -> Vec<String> {
-    let task = agent.task.as_deref().unwrap_or("task not known yet");
-    row![
-        agent.id,
-        agent.status,
-        agent.kind,
-        format!("for {}", time::human(time::age(&agent.started, now))),
-        clip(task, 80),
-    ]
-}
-
-fn finished(result: &AgentResult) -> Vec<String> {
-    let task = result.task.as_deref().unwrap_or("task not known");
-    row![
-        result.agent_id,
-        result.status,
-        result.kind,
-        format!("took {}", time::human(result.duration_seconds)),
-        format!("{}: {}", plural(result.findings.len(), "finding"), clip(task, 80)),
-    ]
 }
 
 /// Where the results of ended sessions are.
@@ -136,32 +103,6 @@ fn results(view: &View, archives: &[String]) -> Vec<AgentResult> {
     }
     results.sort_by(|a, b| a.started.cmp(&b.started));
     results
-}
-
-fn of_session(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
-    let lives = view.lives();
-    let mut known: Vec<String> = lives.iter().map(|live| live.session_id.clone()).collect();
-    known.extend(
-        view.get::<Metrics>()
-            .unwrap_or_default()
-            .newest(usize::MAX)
-            .into_iter()
-            .map(|e| e.session_id),
-    );
-    let session_id = &crate::console::project::one_of(named, &known, "session", "")?;
-    let agents: Vec<&Agent> =
-        lives.iter().filter(|l| l.session_id == *session_id).flat_map(|l| &l.agents).collect();
-    let mut results = results(view, &[FileStem::from_id(session_id).as_str().to_owned()]);
-    results.retain(|result| result.session_id == *session_id);
-    if as_json {
-        return print_json(
-            &json!({"session_id": session_id, "running": agents, "finished": results}),
-        );
-    }
-    let mut rows: Vec<_> = agents.iter().map(|agent| running(agent, now)).collect();
-    rows.extend(results.iter().map(finished));
-    let none = format!("{session_id}: no agents are known");
-    Ok(Outcome::printed(if rows.is_empty() { none } else { table::align(&rows) }))
 }
 
 fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
@@ -186,11 +127,9 @@ fn at_work(agent: &Agent, now: Time) -> String {
         time::human(time::age(&agent.started, now)),
         time::human(time::age(&agent.last_seen, now))
     );
-    out.push_str(&format!(
-        "task: {}\n",
-        clip(agent.task.as_deref().unwrap_or("not known yet"), 200)
-    ));
+    out.push_str(&format!("task: {}\n", clip(agent.task_text(), 200)));
     out.push_str(&format!("session: {}\n", agent.session_id));
+    out.push_str(&started_by(agent.parent_agent.as_deref(), agent.workflow.as_deref()));
     if agent.nudge_count > 0 {
         out.push_str(&format!("nudged: {}\n", plural(agent.nudge_count as usize, "time")));
     }
@@ -207,11 +146,15 @@ fn in_full(result: &AgentResult) -> String {
     );
     out.push_str(&format!("task: {}\n", clip(result.task.as_deref().unwrap_or("not known"), 200)));
     out.push_str(&format!("session: {}\n", result.session_id));
+    out.push_str(&started_by(result.parent_agent.as_deref(), result.workflow.as_deref()));
     if let Some(tokens) = result.metrics.extra.get("tokens") {
         out.push_str(&format!("tokens: {tokens}\n"));
     }
     if !result.files_analyzed.is_empty() {
         out.push_str(&format!("files: {}\n", one_line(&result.files_analyzed.join(", "))));
+    }
+    if !result.files_modified.is_empty() {
+        out.push_str(&format!("changed: {}\n", one_line(&result.files_modified.join(", "))));
     }
     for finding in &result.findings {
         let place = in_parentheses(finding.file.as_deref(), finding.line);
@@ -232,6 +175,14 @@ fn in_full(result: &AgentResult) -> String {
         }
     }
     out
+}
+
+fn started_by(agent: Option<&str>, workflow: Option<&str>) -> String {
+    match (agent, workflow) {
+        (Some(agent), _) => format!("started by: agent {}\n", one_line(agent)),
+        (None, Some(workflow)) => format!("started by: workflow {}\n", one_line(workflow)),
+        (None, None) => String::new(),
+    }
 }
 
 fn nudge(

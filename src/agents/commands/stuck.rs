@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::agents::agent::Agent;
+use crate::agents::commands::list::running_row;
 use crate::branch::tracked::Tracked;
 use crate::branch::witness;
 use crate::console::project::{Project, print_json};
@@ -82,7 +83,7 @@ fn as_row(stuck: &Stuck, silent: u64, now: Time) -> Vec<String> {
     let silent = format!("silent {}", time::human(silent));
     match stuck {
         Stuck::Own(agent) => {
-            let mut row = crate::agents::commands::running(agent, now);
+            let mut row = running_row(agent, now);
             row.insert(4, silent);
             row
         }

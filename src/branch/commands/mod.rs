@@ -38,9 +38,9 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Write down where the work stands, for whoever goes on with it
+    /// Write down where the work stands, for whoever goes on with it; list and close what was written
     #[command(
-        after_help = "Examples:\n  hookkeeper branch handoff --type session\n  hookkeeper branch handoff --type task --title 'Login form' --next 'Write the tests'\n  hookkeeper branch handoff --type blocked --note 'No access to the staging database'"
+        after_help = "Examples:\n  hookkeeper branch handoff --type session\n  hookkeeper branch handoff --type task --title 'Login form' --next 'Write the tests'\n  hookkeeper branch handoff --type blocked --note 'No access to the staging database'\n  hookkeeper branch handoff list\n  hookkeeper branch handoff close task-2026-01-29"
     )]
     Handoff(handoff::Arguments),
     /// A prompt that is given again until a promise is made

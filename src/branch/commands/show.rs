@@ -60,6 +60,8 @@ fn as_value(branch: &Branch) -> serde_json::Value {
         .iter()
         .map(|agent| json!({"agent": agent, "silent_seconds": silent(&agent.id)}))
         .collect();
+    let handoffs: Vec<String> =
+        branch.handoffs.iter().map(|file| branch.handoff_path(file)).collect();
     json!({
         "branch": standing.branch,
         "folder": format!(".claude/branches/{}", branch.key.as_str()),
@@ -68,7 +70,7 @@ fn as_value(branch: &Branch) -> serde_json::Value {
         "todos": standing.todos,
         "agents": agents,
         "stats": branch.stats,
-        "handoffs": branch.handoffs,
+        "handoffs": handoffs,
         "next": handoff::next(standing),
     })
 }
@@ -95,11 +97,15 @@ fn page(branch: &Branch, now: Time) -> String {
     todo_lines(&mut page, &standing.todos);
     loop_lines(&mut page, branch);
     agent_lines(&mut page, branch, now);
+    let open = branch.handoffs.iter().filter(|file| file.is_open()).count();
     match branch.handoffs.as_slice() {
         [] => page.put("hand-offs", "none"),
-        [only] => page.put("hand-offs", &format!("1: {only}")),
+        [only] => {
+            page.put("hand-offs", &format!("1, {}: {}", only.status, branch.handoff_path(only)));
+        }
         [.., last] => {
-            page.put("hand-offs", &format!("{}, the last one: {last}", branch.handoffs.len()));
+            let (all, last) = (branch.handoffs.len(), branch.handoff_path(last));
+            page.put("hand-offs", &format!("{all}, {open} open, the last one: {last}"));
         }
     }
     page.put("next", &handoff::next(standing));

@@ -19,6 +19,8 @@ use crate::errors::document::{ESCALATED, Errors, PENDING};
 use crate::git::command::Git;
 use crate::git::refs;
 use crate::handoff::Standing;
+use crate::handoff::file::HandoffFile;
+use crate::handoff::folder::read_all;
 use crate::loops::queue::document::Queue;
 use crate::process::files;
 use crate::session::live::Live;
@@ -35,8 +37,15 @@ pub struct Branch {
     pub stats: Stats,
     /// Seconds of silence, by the ids of the agents that run.
     pub silent: Vec<(String, u64)>,
-    /// From the project, the oldest first.
-    pub handoffs: Vec<String>,
+    /// The oldest first.
+    pub handoffs: Vec<HandoffFile>,
+}
+
+impl Branch {
+    /// Where a hand-off is, from the project.
+    pub fn handoff_path(&self, file: &HandoffFile) -> String {
+        format!("{}/{}", handoff_folder(&self.key), file.name)
+    }
 }
 
 /// The branch that is named, or checked out.
@@ -72,7 +81,7 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
     let todos = current_todos(live.as_ref(), &state, session.filter(|_| is_here));
     let id = live.as_ref().map(|live| live.session_id.clone());
     let id = id.or_else(|| session.filter(|_| is_here).map(str::to_owned));
-    let handoffs = view.handoffs(&key);
+    let handoffs = read_all(&view, &key);
     let standing = Standing {
         branch: name.to_owned(),
         plan: plan_file::find(&root, key.as_str(), &project.redactor()?, &|name: &str| {
@@ -91,8 +100,6 @@ pub fn read(project: &Project, name: &str, session: Option<&str>) -> anyhow::Res
         state,
         commits: Vec::new(),
     };
-    let folder = handoff_folder(&key);
-    let handoffs = handoffs.into_iter().map(|file| format!("{folder}/{file}")).collect();
     Ok(Branch { key, stats: document.stats(), standing, silent, handoffs })
 }
 

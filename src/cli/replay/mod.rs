@@ -19,18 +19,21 @@ use crate::process::signals::Signals;
 use crate::state::Source as _;
 use crate::store::dir::Dir;
 use crate::store::home;
+use crate::store::journal;
 use crate::store::scratch::Scratch;
 use crate::store::untrusted;
 use crate::store::view::View;
 use crate::turn::root::STATE_ROOT;
-use input::Input;
+use input::{Input, Inputs};
 use tree::Tree;
 
 const LIMIT: Duration = Duration::from_secs(10);
+/// Entries that are no payloads are named up to here.
+const MOST_LISTED: usize = 50;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Payloads: files (one JSON object, or one per line), directories of them, `-` for stdin
+    /// Payloads: files (one JSON object, one per line, or a list), directories of them, `-` for stdin
     #[arg(required = true, value_name = "FILES")]
     files: Vec<PathBuf>,
     /// Play them on the project's own state, not on a copy
@@ -48,8 +51,7 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    // All of them are looked at before one is played.
-    let inputs = input::read(project.process, &options.files)?;
+    let Inputs { payloads: inputs, bad } = input::read(project.process, &options.files)?;
     let root = project.root()?;
     let id = project.process.fresh_id("replay");
     let scratch = Scratch::new(&project.process.temp_dir(), "replay", &id)
@@ -90,7 +92,22 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         before = after;
     }
     let stdout = (!options.json).then(|| summary(inputs.len(), failed, options.apply).into());
-    Ok(Outcome { stdout, stderr: None, code: u8::from(failed > 0) })
+    let is_bad = failed > 0 || !bad.is_empty();
+    Ok(Outcome { stdout, stderr: list(&bad), code: u8::from(is_bad) })
+}
+
+/// What could not be played, for the end.
+fn list(bad: &[String]) -> Option<Printed> {
+    if bad.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<&str> = bad.iter().take(MOST_LISTED).map(String::as_str).collect();
+    let more = bad.len().saturating_sub(MOST_LISTED);
+    let more = format!("and {more} more");
+    if bad.len() > MOST_LISTED {
+        lines.push(&more);
+    }
+    Some(lines.join("\n").into())
 }
 
 /// Starts the program as the client would.
@@ -138,7 +155,8 @@ fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
         let Some(from) = view.folder(folder) else { continue };
         let to = place.make(folder)?;
         // What was put away is of no use to a hook.
-        let stays = ["settings", "set-aside", "quarantine", "rejected", "recorded", "log"];
+        let stays =
+            ["settings", "set-aside", "quarantine", "rejected", "recorded", "log", journal::FOLDER];
         let stays =
             |name: &str| folder == "state" && (stays.contains(&name) || untrusted::is_room(name));
         for name in view.names(folder).iter().filter(|name| !stays(name)) {

@@ -14,8 +14,14 @@ use crate::store::view::View;
 pub const OURS: [&str; 3] = ["state", "branches", "iterative"];
 pub const FILES: [&str; 2] = ["hookkeeper.json", "autonomous-loop.json"];
 /// Of interest to nobody here: they change with every run.
-const PASSED_OVER: [&str; 5] =
-    ["state/log", "state/.lock", "state/.gitignore", "state/.trusted", "state/recorded"];
+const PASSED_OVER: [&str; 6] = [
+    "state/log",
+    "state/journal",
+    "state/.lock",
+    "state/.gitignore",
+    "state/.trusted",
+    "state/recorded",
+];
 
 /// The texts below `.claude`, by path.
 pub struct Tree(BTreeMap<String, String>);

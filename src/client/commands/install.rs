@@ -6,9 +6,9 @@ use anyhow::{Context as _, bail};
 
 use crate::client::commands::self_test;
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
-use crate::client::settings::edit;
 use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
+use crate::client::settings::{edit, faults, tree};
 use crate::client::version::{self, ClientVersion, OLDEST, Support};
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
@@ -98,7 +98,7 @@ pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
     };
     let mut wired = edited(bytes.as_deref())?;
     let (settled, writable) = with_paths(project, |paths| {
-        let settled = paths.wired_file(scope).is_some() && !paths.has_leftover(scope);
+        let settled = paths.wired_file(scope)?.is_some() && !paths.has_leftover(scope);
         Ok((settled, paths.check_writable(scope)))
     })?;
     let entry = WiredFile {
@@ -217,6 +217,18 @@ fn warnings(project: &Project, scope: Scope) -> Vec<String> {
     for other in Scope::ALL {
         let Ok((path, Some(bytes))) = read_scope(project, other) else { continue };
         let text = String::from_utf8_lossy(&bytes);
+        let root = tree::parse(&text).ok();
+        let faults = root.map(|root| faults::faults(&text, &root)).unwrap_or_default();
+        for fault in faults.iter().filter(|fault| fault.voids_file) {
+            warnings.push(format!(
+                "Warning: {}:{}: {}: {}. Claude Code applies nothing of that file until it is mended: no hook, \
+                 no permission rule.",
+                project.shown(&path),
+                fault.line,
+                fault.event,
+                fault.what
+            ));
+        }
         for event in edit::events_with_compound_commands(&text) {
             warnings.push(format!(
                 "Warning: {}: the {event} hook calls HookKeeper inside a longer command. That is left as it \

@@ -86,10 +86,12 @@ fn check_outcome(kind: Kind, ended: &Ended) -> Result<(), String> {
     let stdout = ended.stdout.trim_ascii();
     let is_json = || serde_json::from_slice::<Value>(stdout).is_ok();
     match kind.row().output {
-        Output::Nothing | Output::Json { .. } if !stdout.is_empty() && !is_json() => {
+        Output::Nothing | Output::Ring | Output::Json { .. }
+            if !stdout.is_empty() && !is_json() =>
+        {
             Err("its reply is not JSON".into())
         }
-        Output::Nothing | Output::Json { .. } | Output::PlainText => Ok(()),
+        Output::Nothing | Output::Ring | Output::Json { .. } | Output::PlainText => Ok(()),
     }
 }
 

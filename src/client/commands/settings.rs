@@ -30,7 +30,8 @@ impl SettingsTarget {
             let wired = own().find(|scope| is_wired(project, *scope));
             // Somebody else may have dropped our entries.
             let recorded = |scope: &Scope| {
-                with_paths(project, |paths| Ok(paths.wired_file(*scope).is_some())).unwrap_or(false)
+                with_paths(project, |paths| Ok(paths.wired_file(*scope)?.is_some()))
+                    .unwrap_or(false)
             };
             return Ok(wired.or_else(|| own().find(recorded)).unwrap_or(Scope::Local));
         };

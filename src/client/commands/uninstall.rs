@@ -101,7 +101,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 /// The entries are gone already; then the record of them goes too.
 fn remove_record(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<()> {
     let has =
-        |paths: &SettingsPaths| Ok(paths.wired_file(scope).is_some() || paths.has_leftover(scope));
+        |paths: &SettingsPaths| Ok(paths.wired_file(scope)?.is_some() || paths.has_leftover(scope));
     if !dry && with_paths(project, has)? {
         open_settings(project, scope)?.remove_record()?;
     }

@@ -5,6 +5,7 @@
 //! other byte stays. Nothing here touches a file.
 
 pub mod edit;
+pub mod faults;
 pub mod handler;
 pub mod layout;
 pub mod matcher;

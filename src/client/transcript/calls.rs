@@ -17,6 +17,8 @@ const UNREAD: usize = 1_000;
 pub struct Calls<'a> {
     confirmed: BTreeSet<String>,
     pub files: Vec<String>,
+    /// Those of them that were changed.
+    pub changed: Vec<String>,
     pub reads: u64,
     /// Calls on files that are known already are passed over, and results are only looked into if
     /// they answer one that is not: most of a transcript stays unread.
@@ -126,6 +128,9 @@ impl<'a> Calls<'a> {
             return;
         }
         self.reads += u64::from(name == "Read");
+        if name != "Read" && self.changed.len() < FILES && !self.changed.iter().any(|f| f == path) {
+            self.changed.push(path.to_owned());
+        }
         if self.files.len() < FILES && !self.files.iter().any(|have| have == path) {
             self.known.insert(path.as_bytes().to_vec());
             self.files.push(path.to_owned());

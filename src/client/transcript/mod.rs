@@ -3,6 +3,7 @@
 //! empty, and only lines that contain a wanted key are parsed at all.
 
 pub mod calls;
+pub mod context_use;
 pub mod spent;
 
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ pub struct InContext {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentWork {
     pub files: Vec<String>,
+    /// Those of them that it changed.
+    pub changed: Vec<String>,
     pub reads: u64,
     pub ended_in_api_error: bool,
     /// What it was asked.
@@ -141,6 +144,7 @@ pub fn agent_work(path: &Path) -> AgentWork {
     });
     AgentWork {
         files: calls.files,
+        changed: calls.changed,
         reads: calls.reads,
         ended_in_api_error: ended.unwrap_or_default(),
         prompt: first_prompt(path),

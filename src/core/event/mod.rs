@@ -1,11 +1,15 @@
 //! Payload bytes to an [`Event`]. Unknown fields and events are normal, wrong types in optional
 //! fields are absent fields; only the ids that everything hangs on are required.
 
+pub mod batch;
 pub mod table;
 
 pub use table::{EventRow, Kind, Output};
 
+use crate::core::json::scan::Scanner;
 use crate::core::json::{self, Object};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A task that is running behind the conversation, as Stop and SubagentStop list it.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +18,20 @@ pub struct BackgroundTask {
     pub kind: Option<String>,
     pub status: Option<String>,
     pub description: Option<String>,
+}
+
+impl BackgroundTask {
+    pub fn is_running(&self) -> bool {
+        let is_over = |status: &str| {
+            matches!(status, "completed" | "failed" | "killed" | "stopped" | "cancelled" | "error")
+        };
+        !self.status.as_deref().is_some_and(is_over)
+    }
+
+    /// Whether agents may be behind it. Of a kind that is not known that has to be assumed.
+    pub fn may_start_agents(&self) -> bool {
+        !matches!(self.kind.as_deref(), Some("shell" | "monitor" | "MCP task"))
+    }
 }
 
 pub struct Event<'a> {
@@ -73,9 +91,35 @@ pub enum Parsed<'a> {
     Foreign(String),
 }
 
+/// Whether an event's row says that a payload has nothing in it for us. It is not parsed for that, nor
+/// is what follows its name.
+pub fn says_nothing(bytes: &[u8], expected: Option<Kind>) -> bool {
+    let kind = named_event(bytes).and_then(Kind::from_wire);
+    kind.filter(|kind| expected.is_none_or(|expected| expected == *kind))
+        .and_then(|kind| kind.row().may_matter)
+        .is_some_and(|may_matter| !may_matter(bytes))
+}
+
+/// The event that a payload names, which may be cut off behind the name.
+pub fn named_event(bytes: &[u8]) -> Option<&str> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let mut scanner = Scanner::new(bytes);
+    let mut is_first = true;
+    while let Some(key) = scanner.next_key(is_first)? {
+        is_first = false;
+        let value = scanner.value()?;
+        if bytes.get(key.start..key.end) == Some(b"hook_event_name") {
+            let name = bytes.get(value.start..value.end)?;
+            let name = name.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+            return std::str::from_utf8(name).ok();
+        }
+    }
+    None
+}
+
 /// `expected` is the event that the command names, if it does. The error is one plain sentence.
 pub fn parse(bytes: &[u8], expected: Option<Kind>) -> Result<Parsed<'_>, String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if bytes.trim_ascii().is_empty() {
         return Err("there is no payload on stdin".into());
     }
@@ -115,12 +159,28 @@ mod tests {
         assert!(why("[1]", None).contains("not a JSON object"));
         assert!(why(r#"{"session_id":"s"}"#, None).contains("hook_event_name"));
         assert!(why(r#"{"hook_event_name":"Stop"}"#, None).contains("session_id"));
-        assert!(why(r#"{"session_id":"s"}"#, Some(Kind::SubagentStop)).contains("agent_id"));
+        assert!(why(r#"{"session_id":"s"}"#, Some(Kind::SubagentStart)).contains("agent_id"));
         let wrong = r#"{"session_id":"s","hook_event_name":"Stop"}"#;
         assert!(why(wrong, Some(Kind::SessionEnd)).contains("for Stop"));
         assert!(matches!(
-            parse(br#"{"hook_event_name":"PostToolBatch"}"#, None),
-            Ok(Parsed::Foreign(name)) if name == "PostToolBatch"
+            parse(br#"{"hook_event_name":"PermissionRequest"}"#, None),
+            Ok(Parsed::Foreign(name)) if name == "PermissionRequest"
         ));
+    }
+
+    #[test]
+    fn a_batch_without_a_refusal_is_not_parsed() {
+        let quiet = br#"{"session_id":"s","hook_event_name":"PostToolBatch","tool_calls":[cut off"#;
+        let loud = br#"{"hook_event_name":"PostToolBatch","tool_response":"<tool_use_error>"#;
+        assert!(says_nothing(quiet, None) && says_nothing(quiet, Some(Kind::PostToolBatch)));
+        assert!(!says_nothing(quiet, Some(Kind::Stop)) && !says_nothing(loud, None));
+        for other in [
+            r#"{"tool_input":{"hook_event_name":"PostToolBatch"},"hook_event_name":"PostToolUse"}"#,
+            r#"{"hook_event_name":7}"#,
+            "[]",
+            "",
+        ] {
+            assert!(!says_nothing(other.as_bytes(), None), "{other}");
+        }
     }
 }

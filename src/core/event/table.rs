@@ -7,6 +7,9 @@
 
 use serde_json::{Value, json};
 
+use crate::core::event::batch;
+use crate::core::journal::EntryKind;
+
 /// Seconds. A hook takes a millisecond or two and never waits longer than 1.1 s, so this is only
 /// met on a machine in trouble. SessionEnd has 1.5 s in all unless a settings file says more.
 const TIMEOUT: u64 = 10;
@@ -30,15 +33,24 @@ pub struct EventRow {
     pub needs_agent_id: bool,
     /// What happened becomes a record with an id of its own.
     pub makes_records: bool,
+    /// Whether a payload may have something in it for us, told from its bytes: for events that come
+    /// often, with whole files in them, and mostly say nothing.
+    pub may_matter: Option<fn(&[u8]) -> bool>,
     /// Whether notices that wait for the user are looked for. The events of a tool call come by
     /// the thousand; they do not look.
     pub shows_notices: bool,
+    /// What its line in the journal tells. A `Run` is only that it was there: what it led to has
+    /// lines of its own.
+    pub tells: EntryKind,
 }
 
 /// What the client takes from stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     Nothing,
+    /// A bell and a notification of the terminal; a message for the user is dropped (tried with
+    /// 2.1.325).
+    Ring,
     /// Text for the model.
     PlainText,
     /// One object, which can always have a message for the user.
@@ -100,7 +112,9 @@ const fn row(
         timeout: TIMEOUT,
         needs_agent_id: false,
         makes_records: false,
+        may_matter: None,
         shows_notices: false,
+        tells: EntryKind::Run,
     }
 }
 
@@ -111,6 +125,7 @@ events! {
         sample: {"source": "startup"},
         script_names: &["restore-session-state"],
         shows_notices: true,
+        tells: EntryKind::Start,
     }
     SessionEnd {
         command: "session-end",
@@ -122,11 +137,13 @@ events! {
         output: JSON,
         sample: {"prompt": "/status", "prompt_id": "p1"},
         shows_notices: true,
+        tells: EntryKind::Prompt,
     }
     UserPromptExpansion {
         command: "user-prompt-expansion",
         output: JSON,
         sample: {"command_name": "status", "command_args": "", "prompt_id": "p1"},
+        tells: EntryKind::Command,
     }
     PreToolUse {
         command: "pre-tool-use",
@@ -135,12 +152,14 @@ events! {
             "tool_input": {"description": "Look around", "subagent_type": "Explore"}},
         // Only these calls say something that no other event does: what an agent is asked to do.
         matcher: Some("Agent|Task"),
+        tells: EntryKind::Call,
     }
     PostToolUse {
         command: "post-tool-use",
         output: JSON,
         sample: {"tool_name": "Read", "tool_use_id": "t2",
             "tool_input": {"file_path": "README.md"}, "tool_response": {}},
+        tells: EntryKind::Tool,
     }
     PostToolUseFailure {
         command: "post-tool-use-failure",
@@ -149,6 +168,25 @@ events! {
             "tool_input": {"command": "curl example.com"}, "error": "Exit code 6\nConnection refused"},
         script_names: &["error-recovery"],
         makes_records: true,
+        tells: EntryKind::Tool,
+    }
+    PostToolBatch {
+        command: "post-tool-batch",
+        output: JSON,
+        sample: {"tool_calls": [{"tool_name": "Edit", "tool_use_id": "t4",
+            "tool_input": {"file_path": "README.md"},
+            "tool_response": "<tool_use_error>String to replace not found in file.</tool_use_error>"}]},
+        makes_records: true,
+        may_matter: Some(batch::may_tell_of_refusal),
+    }
+    PermissionDenied {
+        command: "permission-denied",
+        // The client also takes a `retry`: whether to try again is not ours to decide.
+        output: Output::Ring,
+        sample: {"tool_name": "Bash", "tool_use_id": "t5",
+            "tool_input": {"command": "git push --force"}, "reason": "It rewrites the remote's history"},
+        makes_records: true,
+        tells: EntryKind::Tool,
     }
     SubagentStart {
         command: "subagent-start",
@@ -163,18 +201,19 @@ events! {
         sample: {"agent_id": "a1", "agent_type": "Explore",
             "last_assistant_message": "- [S2] A finding", "stop_hook_active": false},
         script_names: &["agent-synthesizer"],
-        needs_agent_id: true,
     }
     PreCompact {
         command: "pre-compact",
         output: Output::PlainText,
         sample: {"trigger": "manual", "custom_instructions": null},
         script_names: &["save-session-state"],
+        tells: EntryKind::Compact,
     }
     PostCompact {
         command: "post-compact",
         output: Output::Nothing,
         sample: {"trigger": "manual", "compact_summary": "short"},
+        tells: EntryKind::Compacted,
     }
     Stop {
         command: "stop",
@@ -182,18 +221,32 @@ events! {
         sample: {"stop_hook_active": false, "background_tasks": []},
         script_names: &["check-loop"],
         shows_notices: true,
+        tells: EntryKind::Stop,
     }
     StopFailure {
         command: "stop-failure",
         output: Output::Nothing,
         sample: {"error": "overloaded"},
         makes_records: true,
+        tells: EntryKind::Stop,
+    }
+    PostModelSwitch {
+        command: "post-model-switch",
+        output: JSON,
+        sample: {"from_model": "claude-opus-5-5", "to_model": "claude-sonnet-5-5",
+            "requested_model": "sonnet", "source": "command"},
+        tells: EntryKind::Model,
+    }
+    ConfigChange {
+        command: "config-change",
+        output: Output::Ring,
+        sample: {"source": "local_settings"},
     }
     Notification {
         command: "notification",
-        // What the client would take has not been tried.
-        output: Output::Nothing,
+        output: Output::Ring,
         sample: {"message": "Claude is waiting for your input", "notification_type": "idle_prompt"},
+        tells: EntryKind::Notification,
     }
 }
 

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::core::entries::{Entry, Field};
+use crate::core::journal::{self, EntryKind};
 use crate::core::json::scan::Span;
 #[cfg(test)]
 use crate::core::schema_fields;
@@ -96,6 +97,17 @@ impl Record {
         };
         record.repeat(failure, now);
         record
+    }
+
+    /// What the journal says of it: the record as it is now.
+    pub fn journal_line(&self) -> journal::Entry {
+        let line = journal::Entry::new(EntryKind::Error)
+            .of_session(&self.session_id)
+            .of_agent(self.agent_id.clone())
+            .what(&self.classification)
+            .target(&self.target)
+            .record(self);
+        journal::Entry { failed: true, ..line }
     }
 
     /// It has recovered: its tool succeeded on its target, or a person has seen to it.

@@ -206,6 +206,11 @@ impl Autonomous {
         self.ending.verdict.is_none()
     }
 
+    /// The iteration, for people, who count from 1: the turn that starts the loop is part of the first.
+    pub fn iteration(&self) -> u64 {
+        self.global_iteration.max(1)
+    }
+
     /// What its receipts name.
     pub fn documents(&self) -> Vec<&str> {
         self.receipts.iter().map(Receipt::artifact).filter(|name| !name.is_empty()).collect()

@@ -9,7 +9,10 @@ use crate::state::panel::{Panel, PanelContext, Section};
 
 pub fn section(context: &PanelContext) -> Section {
     let state = context.state.get::<Autonomous>().cloned();
-    Section::new([("autonomous", json!(state))], move |_| state.as_ref().map(panel))
+    let all = context.all;
+    Section::new([("autonomous", json!(state))], move |now| {
+        state.as_ref().filter(|state| all || !state.ending.is_old(now)).map(panel)
+    })
 }
 
 fn panel(state: &Autonomous) -> Panel {
@@ -35,7 +38,7 @@ fn panel(state: &Autonomous) -> Panel {
 /// `work 12/50`, with the verdict if there is one, or that a person is waited for.
 pub fn progress(state: &Autonomous) -> String {
     let phase = clip(&state.phase, 24);
-    let (now, most) = (state.global_iteration, state.max_iterations);
+    let (now, most) = (state.iteration(), state.max_iterations);
     match &state.ending.verdict {
         Some(verdict) => format!("{phase} {now}/{most} ended: {}", clip(verdict, 24)),
         None if state.awaiting_approval => format!("{phase} {now}/{most} awaits your approval"),

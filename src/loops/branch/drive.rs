@@ -32,8 +32,12 @@ pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
     let (key, branch) = running(turn)?;
     let mut driven = load(key, branch, turn.state)?;
     let checked_out = refs::branch_name(&turn.context.facts.git());
-    let is_here = checked_out == branch.branch || checked_out == key.as_str();
-    driven.elsewhere = (!is_here).then_some(checked_out);
+    let here = checkout::current(turn.state, turn.context).filter(|here| here.key == *key);
+    match here {
+        // Files of other tools have the folder's name in them.
+        Some(here) => driven.branch.clone_from(&here.branch),
+        None => driven.elsewhere = Some(checked_out).filter(|other| *other != branch.branch),
+    }
     Some(Box::new(driven))
 }
 

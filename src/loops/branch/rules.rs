@@ -137,9 +137,9 @@ impl Loop for DrivenBranch {
         Some(self.finish(Verdict::Capped, why, stop.now))
     }
 
-    fn turn(&mut self, _: &Stop) -> Say {
+    fn turn(&mut self, stop: &Stop) -> Say {
         self.the_loop.iteration += 1;
-        let is_short = self.the_loop.iteration >= SHORT_FROM;
+        let is_short = stop.is_told && self.the_loop.iteration >= SHORT_FROM;
         let reason = if is_short { self.short_reason() } else { self.reason() };
         Say::Go { reason, title: self.title() }
     }

@@ -9,7 +9,8 @@ use crate::console::project::Project;
 use crate::core::gate::{Words, one_line, shell_word};
 use crate::core::outcome::Outcome;
 use crate::core::time::Time;
-use crate::loops::kind::remember_count;
+use crate::loops::journal_line::changed;
+use crate::loops::kind::remember;
 use crate::loops::ownership::driven_by;
 use crate::loops::{Ending, Loop, LoopKind, Verdict};
 use crate::session::live::Live;
@@ -85,6 +86,11 @@ impl LoopCommand<'_> {
         let caller = self.project.process.env("CLAUDE_CODE_SESSION_ID");
         note_drivers(&mut plan, the_loop, before, caller.as_deref(), state);
         store.commit(&plan.changes, state)?;
+        let (was_running, old_owner) =
+            before.map_or((false, None), |it| (it.is_running, it.owner.as_deref()));
+        if let Some(line) = changed(the_loop, was_running, old_owner, before.is_none()) {
+            store.tell(caller.as_deref(), line);
+        }
         // One that a person has started, or goes on with, waits for the next session.
         let waits = the_loop.is_running() && the_loop.owner().is_none();
         let is_started = before.is_none_or(|before| !before.is_running);
@@ -167,7 +173,11 @@ impl LoopCommand<'_> {
             let title = open.title();
             let article = if title.starts_with('a') { "an" } else { "a" };
             let more = if kind == LoopKind::Queue { ", `--reset` starts anew" } else { "" };
-            bail!("{article} {title} is open: `{}` ends it{more}", open.command("cancel"));
+            let adopt = match open.owner() {
+                Some(_) => String::new(),
+                None => format!("`{}` goes on with it, ", open.command("adopt")),
+            };
+            bail!("{article} {title} is open: {adopt}`{}` ends it{more}", open.command("cancel"));
         }
         let driver = self.starter(state)?;
         driver.map_or(Ok(()), |id| ensure_free(&id, kind, folder, state))
@@ -179,7 +189,12 @@ impl LoopCommand<'_> {
         ensure_free(&id, the_loop.kind(), the_loop.folder(), state)?;
         the_loop.clamp();
         the_loop.bind(&id);
-        Ok(format!("{}: now driven by session {id}", the_loop.title()))
+        let line = format!("{}: now driven by session {id}", the_loop.title());
+        // Whoever drives it from now on has not heard how it works.
+        Ok(match self.session.as_deref() == Some(id.as_str()) {
+            true => with_reason(&line, the_loop),
+            false => line,
+        })
     }
 
     /// Goes on with a loop that has ended, or whose session has; a live session takes it over then.
@@ -343,7 +358,7 @@ fn note_drivers(
             live.loop_verdict.clone_from(verdict);
         }
         if drives {
-            remember_count(the_loop, live);
+            remember(the_loop, live);
             the_loop.remind(live);
         }
     });

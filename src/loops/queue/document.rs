@@ -8,23 +8,23 @@ use crate::core::ending::Ending;
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
+use crate::loops::queue::lifecycle::DONE;
 use crate::loops::queue::panel;
-use crate::session::metrics::Work;
 use crate::state::panel::StatusPart;
-use crate::state::{Bytes, Doc, Document, Format, Row, document};
+use crate::state::{Row, document};
 
 pub const VERSION: u64 = 1;
 const ITEMS: usize = 500;
+/// Passes in a row that complete a loop.
+pub const PASSES: u64 = 2;
 /// The sources of items that agents found.
-const FINDING: &str = "finding ";
+pub const FINDING: &str = "finding ";
 
 /// Prioritised work items. Without a loop it only collects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
-    "version", "task", "iteration", "consecutive_passes", "items", "gate_results"
-])))]
+#[cfg_attr(test, schemars(extend("required" = ["iteration", "items"])))]
 pub struct Queue {
     pub version: u64,
     pub task: Option<String>,
@@ -73,7 +73,7 @@ pub struct Item {
     pub priority: String,
     pub title: String,
     pub description: String,
-    /// `done`, or what is still to be done: `pending`, `in_progress`, ….
+    /// `done`, `dropped`, `expired`, or what is still to be done: `pending`, `in_progress`, ….
     pub status: String,
     pub added_iteration: u64,
     pub completed_iteration: Option<u64>,
@@ -149,6 +149,9 @@ pub struct Past {
     /// Gates that were not run in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<String>,
+    /// What another tool said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -188,12 +191,6 @@ impl Default for Queue {
     }
 }
 
-impl Item {
-    pub fn is_open(&self) -> bool {
-        self.status != "done"
-    }
-}
-
 impl Queue {
     /// Adds an item unless an open one has the same source. Ids count up and are never used again.
     pub fn add(&mut self, mut item: Item) -> bool {
@@ -201,15 +198,26 @@ impl Queue {
         if item.source.is_some() && self.items.iter().any(known) {
             return false;
         }
-        item.id = format!("work-{:03}", self.last_number() + 1);
         item.status = "pending".into();
         item.added_iteration = self.iteration;
+        self.push(item);
+        true
+    }
+
+    /// Adds an item of an earlier iteration as it is.
+    pub fn take_over(&mut self, mut item: Item) {
+        item.added_iteration = self.iteration.saturating_sub(1);
+        item.completed_iteration = (item.status == DONE).then_some(item.added_iteration);
+        self.push(item);
+    }
+
+    fn push(&mut self, mut item: Item) {
+        item.id = format!("work-{:03}", self.last_number() + 1);
         self.items.push(item);
         while self.items.len() > ITEMS {
             let at = self.items.iter().position(|item| !item.is_open()).unwrap_or(0);
             self.items.remove(at);
         }
-        true
     }
 
     /// Adds an item for a finding, unless there is or was one.
@@ -238,44 +246,26 @@ impl Queue {
         open
     }
 
-    /// Marks a session's items done whose error, on this target, has gone.
-    pub fn finish(&mut self, session_id: &str, target: &str) -> bool {
-        let iteration = self.iteration;
-        let mut finished = false;
-        for item in self.items.iter_mut().filter(|item| item.is_open()) {
-            if item.session_id.as_deref() == Some(session_id)
-                && item.target.as_deref() == Some(target)
-            {
-                item.status = "done".into();
-                item.completed_iteration = Some(iteration);
-                finished = true;
-            }
-        }
-        finished
-    }
-
-    /// What a session put in here, and how much it did: what it inherited counts where it was done.
-    pub fn work_of(&self, session_id: &str) -> Work {
-        let own = |owner: Option<&String>| owner.is_some_and(|owner| owner == session_id);
-        let (mut added, mut done) = (0, 0);
-        for item in &self.items {
-            // A finding is counted where it was found.
-            let found = item.source.as_ref().is_some_and(|source| source.starts_with(FINDING));
-            added += u64::from(!found && own(item.session_id.as_ref()));
-            let by = item.completed_session.as_ref().or(item.session_id.as_ref());
-            done += u64::from(!item.is_open() && own(by));
-        }
-        let mine = self.session_id.as_deref() == Some(session_id);
-        let coverage = self.gate_names().iter().filter(|_| mine).find_map(|name| {
-            let gate = self.gate(name)?;
-            Some(((gate.coverage? - gate.coverage_first?) * 10.0).round() / 10.0)
-        });
-        Work { added, done, coverage }
-    }
-
     /// Whether a loop is behind this queue that has not ended.
     pub fn is_running(&self) -> bool {
         self.status != "none" && self.ending.verdict.is_none()
+    }
+
+    /// Whether the file is a loop that another tool keeps in the specification's form: nothing of
+    /// ours, but a task and an iteration.
+    pub fn is_foreign_loop(&self) -> bool {
+        let has_task = self.task.as_deref().is_some_and(|task| !task.trim().is_empty());
+        let is_ours = self.status != "none"
+            || self.session_id.is_some()
+            || self.started_at.is_some()
+            || self.ending.verdict.is_some();
+        !is_ours && has_task && self.iteration > 0
+    }
+
+    /// Whether its history tells of the passes that complete it, if it is complete.
+    pub fn has_earned_its_end(&self) -> bool {
+        let passed = self.history.iter().rev().take_while(|past| past.passed).count() as u64;
+        !self.ending.is_complete() || passed >= PASSES
     }
 
     /// The gates that the loop has: those it was started with, then those that were recorded.
@@ -312,7 +302,7 @@ impl Queue {
     /// Whether this iteration passes: there was something to pass, and nothing is left.
     pub fn passes(&self) -> bool {
         let has_gate = !self.gate_names().is_empty();
-        let has_finished = self.items.iter().any(|item| !item.is_open());
+        let has_finished = self.items.iter().any(|item| item.status == DONE);
         (has_gate || has_finished)
             && self.failing().is_empty()
             && self.not_run().is_empty()
@@ -337,37 +327,6 @@ document!(
         ..Row::SHARED
     }
 );
-
-/// `loop/LOOP_STATE.md`: what people read of the loop; it is rendered from the queue.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoopStateText(pub String);
-
-const LOOP_STATE: Row = Row {
-    name: "loop-state",
-    path: "state/loop/LOOP_STATE.md",
-    title: "Loop state",
-    about: "what people read of the loop",
-    format: Format::Text,
-    is_durable: false,
-    ..Row::SHARED
-};
-
-impl Document for LoopStateText {
-    const ROWS: &'static [&'static Row] = &[&LOOP_STATE];
-    type Key = ();
-
-    fn doc((): &()) -> Doc {
-        Doc::new(&LOOP_STATE, "")
-    }
-
-    fn parse(_: &Doc, bytes: &Bytes) -> Result<Self, String> {
-        Ok(Self(String::from_utf8_lossy(bytes).into_owned()))
-    }
-
-    fn to_bytes(&self) -> Vec<u8> {
-        self.0.clone().into_bytes()
-    }
-}
 
 #[cfg(test)]
 mod tests {

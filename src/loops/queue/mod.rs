@@ -1,8 +1,12 @@
 pub mod commands;
 pub mod document;
 pub mod drive;
+pub mod lifecycle;
 pub mod output;
+pub mod page;
 pub mod panel;
+pub mod phase;
 pub mod progress;
+pub mod recover;
 pub mod render;
 pub mod rules;

@@ -4,15 +4,17 @@ use serde_json::json;
 
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::clip;
+use crate::core::time::Time;
 use crate::loops::queue::document::{Item, Queue};
 use crate::state::panel::{Panel, PanelContext, Section, severity};
 
 pub fn section(context: &PanelContext) -> Section {
     let queue = context.state.get::<Queue>().cloned();
-    Section::new([("work_queue", json!(queue))], move |_| queue.as_ref().map(panel))
+    let all = context.all;
+    Section::new([("work_queue", json!(queue))], move |now| panel(queue.as_ref()?, all, now))
 }
 
-fn panel(queue: &Queue) -> Panel {
+fn panel(queue: &Queue, all: bool, now: Time) -> Option<Panel> {
     let open = queue.open();
     let row = |item: &&Item| {
         vec![
@@ -21,12 +23,16 @@ fn panel(queue: &Queue) -> Panel {
             Cell::new(Tone::Plain, &item.title),
         ]
     };
-    let (title, says) = match progress(queue) {
+    let progress = progress(queue).filter(|_| all || !queue.ending.is_old(now));
+    if progress.is_none() && open.is_empty() && queue.ending.verdict.is_some() {
+        return None;
+    }
+    let (title, says) = match progress {
         Some(progress) => ("Loop", format!("{progress}, {} open", open.len())),
         None => ("Work queue", format!("{} open", open.len())),
     };
     let table = Table::new(&[0, 2, 1], open.iter().map(row).collect());
-    Panel { title, says, table, spare: 4, brief: 8, ..Panel::default() }
+    Some(Panel { title, says, table, spare: 4, brief: 8, ..Panel::default() })
 }
 
 /// `3/50 BUILDING`, with the verdict if there is one; `None` if no loop is behind the queue.

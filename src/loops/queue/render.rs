@@ -58,11 +58,19 @@ pub fn label(gate: &str) -> String {
     }
 }
 
+/// The gate that the table names so.
+pub fn name(label: &str) -> String {
+    let known = ["preflight", "test"].into_iter().find(|name| self::label(name) == label);
+    known.map_or_else(|| label.to_lowercase(), str::to_owned)
+}
+
 fn gate_line(name: &str, gate: Option<&Gate>) -> String {
     let label = cell(&label(name));
     let Some(gate) = gate else { return format!("| {label} | NOT RUN | - | - |\n") };
-    let at = time::parse(&gate.timestamp);
-    let at = at.map_or_else(|| "-".into(), |at| at.format("%H:%M:%S").to_string());
+    // Other tools, and this page, have the time of day only.
+    let short = Some(&gate.timestamp).filter(|at| (1..=8).contains(&at.chars().count()));
+    let at = time::parse(&gate.timestamp).map(|at| at.format("%H:%M:%S").to_string());
+    let at = at.or_else(|| short.map(|at| cell(at))).unwrap_or_else(|| "-".into());
     let issues = gate.issues.unwrap_or(0);
     let note = gate.note.as_deref().filter(|note| note.chars().count() <= 20);
     let note = note.map(|note| format!(" ({})", cell(note))).unwrap_or_default();
@@ -71,6 +79,9 @@ fn gate_line(name: &str, gate: Option<&Gate>) -> String {
 
 /// `Fixed 1 item, gates passing`
 pub fn history(past: &Past) -> String {
+    if let Some(said) = &past.said {
+        return said.clone();
+    }
     let fixed = format!("Fixed {}", crate::core::text::plural(past.fixed as usize, "item"));
     let found = match past.found {
         0 => None,
@@ -87,6 +98,6 @@ pub fn history(past: &Past) -> String {
 }
 
 /// One line, and no column of its own.
-fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     clip(text, LONGEST_TITLE).replace('|', "\\|")
 }

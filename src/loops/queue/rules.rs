@@ -1,39 +1,36 @@
 //! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
 
 use crate::core::gate::Words;
-use crate::core::text::{clip, in_parentheses};
+use crate::core::text::{Extra, clip, in_parentheses};
 use crate::core::time::{self, Time};
 use crate::loops::governor::Stop;
 use crate::loops::kind::{MOST_ITERATIONS, MOST_MINUTES, new_limit};
-use crate::loops::queue::document::{LoopStateText, Past, Queue};
+use crate::loops::queue::document::{PASSES, Past, Queue};
+use crate::loops::queue::page::LoopStateText;
+use crate::loops::queue::phase::{self, PHASES, Step};
 use crate::loops::queue::progress::{self, Evidence, STALL};
 use crate::loops::queue::render;
 use crate::loops::{Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, iteration_limit, time_limit};
-use crate::state::State;
+use crate::session::live::Live;
+use crate::session::queue_note::QueueNote;
 use crate::state::plan::Plan;
+use crate::state::{Document as _, State};
 
-/// Passes in a row that complete a loop.
-const PASSES: u64 = 2;
 const SHOWN: usize = 12;
 const SHOWN_SHORT: usize = 5;
 pub const MAX_ITERATIONS: u64 = 50;
 
-/// The phases and what the status says in them.
-pub const PHASES: [(&str, &str); 8] = [
-    ("CONTEXTUALIZE", "CONTEXTUALIZING"),
-    ("ASSESS", "ASSESSING"),
-    ("PLAN", "PLANNING"),
-    ("BUILD", "BUILDING"),
-    ("TEST", "TESTING"),
-    ("QUALITY", "CHECKING"),
-    ("EVALUATE", "EVALUATING"),
-    ("RECOVER", "RECOVERING"),
-];
+/// So much of its task is kept beside its file.
+const KEPT_TASK: usize = 500;
+const KEPT_GATES: usize = 50;
 
 /// The queue as the governor drives it.
+#[derive(Default)]
 pub struct QueueLoop {
     pub queue: Queue,
     pub evidence: Evidence,
+    /// What was wrong with its file, where it was made anew.
+    pub lost: Option<String>,
 }
 
 impl Loop for QueueLoop {
@@ -92,6 +89,19 @@ impl Loop for QueueLoop {
         reason(&self.queue)
     }
 
+    fn keep(&self, live: &mut Live) {
+        let Queue { task, phase, started_at, gates, max_iterations, max_minutes, .. } = &self.queue;
+        live.loop_queue = self.queue.is_running().then(|| QueueNote {
+            task: clip(task.as_deref().unwrap_or_default(), KEPT_TASK),
+            phase: phase.clone().unwrap_or_default(),
+            started_at: started_at.clone().unwrap_or_default(),
+            gates: gates.iter().take(KEPT_GATES).cloned().collect(),
+            max_iterations: *max_iterations,
+            max_minutes: *max_minutes,
+            extra: Extra::new(),
+        });
+    }
+
     fn counter(&self) -> Option<(String, u64)> {
         Some((counter_name(&self.queue), self.queue.iteration))
     }
@@ -101,14 +111,19 @@ impl Loop for QueueLoop {
     }
 
     fn put(&self, plan: &mut Plan, state: &State) {
+        if let Some(why) = &self.lost {
+            say_lost(why, self.queue.iteration, state);
+        }
         if state.get::<Queue>() != Some(&self.queue) {
             put(plan, &self.queue, state);
         }
     }
 
+    /// Its phase follows at the next Stop.
     fn put_owner(&self, plan: &mut Plan, state: &State) {
         let read = state.read::<Queue>(&());
-        if read.value != Some(&self.queue) {
+        let owner = read.value.and_then(|queue| queue.session_id.as_ref());
+        if self.lost.is_none() && owner != self.queue.session_id.as_ref() {
             plan.put(&read, &self.queue);
         }
     }
@@ -125,18 +140,38 @@ impl Loop for QueueLoop {
         }
         let started = self.queue.started_at.clone().unwrap_or_default();
         time_limit(&started, self.queue.max_minutes, stop.now)
-            .map(|_| self.end_iteration(stop.tools_ran, stop.now))
+            .map(|_| self.end_iteration(stop.tools_ran, stop.is_told, stop.now))
     }
 
     fn turn(&mut self, stop: &Stop) -> Say {
-        self.end_iteration(stop.tools_ran, stop.now)
+        self.end_iteration(stop.tools_ran, stop.is_told, stop.now)
     }
 }
 
 impl QueueLoop {
-    /// The end of an iteration: at a Stop, or when the model asks for the next one.
-    pub fn end_iteration(&mut self, tools_ran: bool, now: Time) -> Say {
-        end_iteration(&mut self.queue, &self.evidence, tools_ran, now)
+    /// The end of an iteration: at a Stop, or when the model asks for the next one. `is_told`: it has
+    /// heard how the loop works.
+    pub fn end_iteration(&mut self, tools_ran: bool, is_told: bool, now: Time) -> Say {
+        if let Some(said) = end_iteration(&mut self.queue, &self.evidence, tools_ran, now) {
+            return said;
+        }
+        // By the third time the rest is known.
+        let is_short = is_told && self.queue.iteration >= SHORT_FROM;
+        let reason = if is_short { short_reason(&self.queue) } else { reason(&self.queue) };
+        let title = title(&self.queue);
+        match &self.lost {
+            Some(why) => {
+                let lost = format!(
+                    "{} {why}: it was made anew from LOOP_STATE.md and this session's record. \
+                     Look through its items; gates have to pass again.",
+                    Queue::doc(&()).path()
+                );
+                let mut words = Words::lines([lost]);
+                words.add(&reason);
+                Say::Go { reason: words, title }
+            }
+            None => Say::Go { reason, title },
+        }
     }
 }
 
@@ -152,6 +187,21 @@ pub fn put(plan: &mut Plan, queue: &Queue, state: &State) {
     if queue.status != "none" && read.value.is_none_or(|text| render::is_ours(&text.0)) {
         plan.put(&read, &LoopStateText(render::markdown(queue)));
     }
+}
+
+/// The file as it was is kept, if there was one, and the user hears of it.
+fn say_lost(why: &str, iteration: u64, state: &State) {
+    let read = state.read::<Queue>(&());
+    let aside = if read.is_frozen() { state.put_aside(&read, why) } else { None };
+    let aside = aside.map(|aside| format!(" The file as it was is now {aside}."));
+    let path = read.doc().path();
+    state.remark(
+        format!("queue/{iteration}/{why}"),
+        format!(
+            "HookKeeper: {path} {why}; it was made anew from LOOP_STATE.md and the session's record.{}",
+            aside.unwrap_or_default()
+        ),
+    );
 }
 
 fn unknown_phase(queue: &Queue) -> Option<String> {
@@ -185,11 +235,17 @@ pub fn start(
     progress::begin(queue, evidence);
 }
 
-/// `tools_ran`: something was done in it, as far as is known.
-fn end_iteration(queue: &mut Queue, evidence: &Evidence, tools_ran: bool, now: Time) -> Say {
+/// How the loop ends with this iteration; `None`: the next one begins. `tools_ran`: something was done
+/// in it, as far as is known.
+fn end_iteration(
+    queue: &mut Queue,
+    evidence: &Evidence,
+    tools_ran: bool,
+    now: Time,
+) -> Option<Say> {
     let started = queue.started_at.as_deref().unwrap_or_default();
     if let Some(why) = time_limit(started, queue.max_minutes, now) {
-        return end(queue, Verdict::Capped, why, now);
+        return Some(end(queue, Verdict::Capped, why, now));
     }
     let (failing, not_run) = (queue.failing(), queue.not_run());
     let passed = queue.passes();
@@ -210,22 +266,22 @@ fn end_iteration(queue: &mut Queue, evidence: &Evidence, tools_ran: bool, now: T
     queue.consecutive_passes = if passed { queue.consecutive_passes + 1 } else { 0 };
     if queue.consecutive_passes >= PASSES {
         let why = format!("all gates passed and no item was open, {PASSES} iterations in a row");
-        return end(queue, Verdict::Complete, why, now);
+        return Some(end(queue, Verdict::Complete, why, now));
     }
     if tools_ran && progress::is_stalled(queue, evidence) && !passed {
         let why = format!(
             "{STALL} iterations in a row without a commit, a file that a tool changed, another result of a gate, or an item closed or added"
         );
-        return end(queue, Verdict::Stalled, why, now);
+        return Some(end(queue, Verdict::Stalled, why, now));
     }
     let most = queue.max_iterations.unwrap_or(MAX_ITERATIONS);
     if let Some(why) = iteration_limit(iteration, most) {
-        return end(queue, Verdict::Capped, why, now);
+        return Some(end(queue, Verdict::Capped, why, now));
     }
+    let is_failing = !queue.failing().is_empty();
+    phase::step(queue, Step::Ends { is_failing });
     queue.iteration += 1;
-    // By the third time the rest is known.
-    let reason = if queue.iteration >= SHORT_FROM { short_reason(queue) } else { reason(queue) };
-    Say::Go { reason, title: title(queue) }
+    None
 }
 
 pub fn end(queue: &mut Queue, verdict: Verdict, why: String, now: Time) -> Say {
@@ -272,7 +328,7 @@ fn left(queue: &Queue, most: usize) -> Vec<String> {
             lines.push(format!("Gate {name}: not run yet."));
             continue;
         };
-        if gate.iteration.is_some_and(|at| at < queue.iteration) && gate.is_good() {
+        if gate.iteration != Some(queue.iteration) && gate.is_good() {
             lines.push(format!("Gate {name}: passed before, not yet in this iteration."));
         } else if !gate.is_good() {
             let last =

@@ -2,6 +2,7 @@
 //! name, and no name is followed if it is a symlink: what somebody plants between two steps leads
 //! nowhere.
 
+mod append;
 mod owner;
 mod place;
 mod remove;
@@ -211,27 +212,6 @@ impl Dir {
             let _ = self.remove(name);
             failed(error)
         })
-    }
-
-    /// Adds to the end of a file. A file with a second name could be somebody else's: refused.
-    pub fn append(&self, name: &str, bytes: &[u8]) -> Result<u64> {
-        let flags = OFlags::WRONLY
-            | OFlags::APPEND
-            | OFlags::CREATE
-            | OFlags::NOFOLLOW
-            | OFlags::NONBLOCK
-            | OFlags::CLOEXEC;
-        let failed = |error: io::Error| Error::io("append to", &self.path_of(name), error);
-        let mut file = self.open_file(name, flags).map_err(|error| failed(error.into()))?;
-        let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
-        if stat.st_nlink != 1 || !FileType::from_raw_mode(stat.st_mode).is_file() {
-            return Err(Error::Planted { path: self.path_of(name), is: "not a file of its own" });
-        }
-        if stat.st_size == 0 {
-            self.give(&file);
-        }
-        file.write_all(bytes).map_err(failed)?;
-        Ok(u64::try_from(stat.st_size).unwrap_or(0) + bytes.len() as u64)
     }
 
     /// Waits until what was added to a file is on the disk.

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 
 use rustix::fs::AtFlags;
-use rustix::io::{Result, retry_on_intr};
+use rustix::io::{Errno, Result, retry_on_intr};
 
+use crate::core::error::Error;
 use crate::store::dir::Dir;
 
 /// A moment on the file system's clock: seconds and nanoseconds.
@@ -32,9 +33,14 @@ impl Seen {
 }
 
 impl Dir {
-    /// What a name stands for; a link stands for itself.
-    pub fn seen(&self, name: &str) -> Option<Seen> {
-        look(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+    /// What a name stands for; a link stands for itself. Only what is not there is `None`: who cannot
+    /// look must not take something for absent, or for his own.
+    pub fn seen(&self, name: &str) -> crate::core::error::Result<Option<Seen>> {
+        match look(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(seen) => Ok(Some(seen)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(Error::io("look at", &self.path_of(name), error)),
+        }
     }
 
     pub fn seen_itself(&self) -> io::Result<Seen> {

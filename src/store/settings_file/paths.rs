@@ -10,7 +10,7 @@ use crate::store::dir::Dir;
 use crate::store::home;
 use crate::store::origin::Origin;
 use crate::store::settings_file::{
-    Installs, Original, Recorded, check_writable, file_name, find_original, read_file,
+    Installs, Original, Recorded, check_writable, file_name, find_original, installs, read_file,
     read_first_backup, read_record, temporary_name,
 };
 
@@ -77,17 +77,18 @@ impl SettingsPaths<'_> {
     }
 
     /// What is recorded about the wiring of a scope's file.
-    pub fn wired_file(&self, scope: Scope) -> Option<WiredFile> {
-        let name = file_name(&self.path(scope).ok()?);
-        read_record(&self.backups(scope)?).ok()?.file(&name).cloned()
+    pub fn wired_file(&self, scope: Scope) -> Result<Option<WiredFile>> {
+        let name = file_name(&self.path(scope)?);
+        let Some(backups) = self.backups(scope)? else { return Ok(None) };
+        Ok(read_record(&backups)?.file(&name).cloned())
     }
 
     /// What was there before the installs that led to `now`; see [`Original`]. Takes no lock.
     pub fn original(&self, scope: Scope, now: &[u8]) -> Result<Recorded> {
         let installs = Installs::of(&self.path(scope)?, self.client)?;
-        match self.backups(scope) {
+        match self.backups(scope)? {
             Some(backups) => {
-                find_original(&backups, self.wired_file(scope).as_ref(), &installs, now)
+                find_original(&backups, self.wired_file(scope)?.as_ref(), &installs, now)
             }
             None => Ok(Recorded { original: Original::Unknown, is_trusted: true }),
         }
@@ -95,24 +96,30 @@ impl SettingsPaths<'_> {
 
     /// The file as it was before the first install that is known. Takes no lock.
     pub fn first_backup(&self, scope: Scope) -> Result<Option<Vec<u8>>> {
-        match (self.backups(scope), self.wired_file(scope)) {
+        match (self.backups(scope)?, self.wired_file(scope)?) {
             (Some(backups), Some(wired)) => read_first_backup(&backups, Some(&wired)),
             _ => Ok(None),
         }
     }
 
     /// The directory that has the backups and the record.
-    fn backups(&self, scope: Scope) -> Option<Dir> {
-        let dir = match scope {
-            Scope::User => self.client?.join("hookkeeper"),
-            Scope::Project | Scope::Local => {
-                let claude = home::existing_claude_dir(self.root, self.home).ok()??;
-                let state = claude.sub("state").ok()??;
-                Origin::peek(&state).ok()??;
-                return state.sub("settings").ok()?;
-            }
+    fn backups(&self, scope: Scope) -> Result<Option<Dir>> {
+        if scope == Scope::User {
+            let Some(client) = self.client else { return Ok(None) };
+            return match Dir::open(&client.join(installs::FOLDER)) {
+                Ok(own) => own.sub("settings"),
+                Err(error) if error.is_not_found() => Ok(None),
+                Err(error) => Err(error),
+            };
+        }
+        let Some(claude) = home::existing_claude_dir(self.root, self.home)? else {
+            return Ok(None);
         };
-        Dir::open(&dir).ok()?.sub("settings").ok()?
+        let Some(state) = claude.sub("state")? else { return Ok(None) };
+        match Origin::peek(&state)? {
+            Some(_) => state.sub("settings"),
+            None => Ok(None),
+        }
     }
 
     /// The file behind a path: a symlink may lead to somewhere in the project or the home.

@@ -24,6 +24,8 @@ WORK = (ABOUT + "Read first: .claude/iterative/auth/context.md, guardrails.md (l
 VERIFY = (ABOUT + "It is said to be done. Verify it now: look at the work itself, run what checks it, and hold it against each criterion, "
           "as somebody would who did not do it.\nAll of them hold: <signal>R1_VERIFIED</signal>. Something is missing: note what "
           "(`hookkeeper iterative log auth R1 --did '…' --remaining '…'`), then <signal>R1_GAPS</signal>.")
+MORE = ("Criteria: three pages\nOutput: outputs/report.md\nNote what you did: `hookkeeper iterative log auth R1 --did '…' --remaining '…'`. "
+        "Every criterion holds: <signal>R1_DONE</signal>. You cannot go on: <signal>BLOCKED: why</signal>.")
 OUTPUT = ".claude/iterative/auth/outputs/report.md"
 
 
@@ -39,7 +41,7 @@ def iterative_output(bench, check):
     check.equal("said to be done without it", refused,
                 f"R1_DONE is refused: R1 is in_progress; {missing}.\nUnit R1 goes on, iteration 2 of 5.\n{WORK}")
     check.equal("said to be done with it", confirm, WORK)
-    check.equal("a command has changed it", again, f"Unit R1 goes on, iteration 3 of 5.\n{WORK}")
+    check.equal("a command has changed it", again, f"Unit R1 goes on, iteration 3 of 5.\n{MORE}")
     check.equal("said to be done once more", confirm_again, WORK)
     check.equal("nothing was changed", verify, VERIFY)
     review_text = {"task": "Report", "done": "1 of 1 unit"}

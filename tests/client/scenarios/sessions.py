@@ -1,9 +1,9 @@
 """Sessions: how they begin, go on and end."""
 import time
 
-from script import agent, bash, call, turns, wait_for
+from script import agent, bash, call, text, turns, wait_for
 
-from .reading import all_heard, check_closed, events_of, only_entry
+from .reading import all_heard, check_closed, events_of, heard, main_thread, only_entry, user_was_told
 
 HELLO = "---\ndescription: Says hello\n---\nSay hello to $ARGUMENTS.\n"
 
@@ -157,9 +157,21 @@ def _wait_for(path, seconds=30):
 def switched_off(bench, check):
     bench.books_kept = False
     client = bench.run("hello", rules=turns(bash("ls /nowhere"), "done"), env={"HOOKKEEPER_OFF": "1"})
-    check.that("only what install left", not {"session", "log"} & set(bench.books.names(".")))
+    check.that("only what install left", not {"session", "journal"} & set(bench.books.names(".")))
     check.lacks("what the model heard", all_heard(client), "HookKeeper")
 
 
-SCENARIOS = (first_turn, slash_command, edits, resume, fork, clear, two_clients, killed_client,
+def nearly_full(bench, check):
+    """A context beyond the mark: the user is warned at the stop, the model with the next prompt, both once."""
+    # The client writes its transcript a moment late; the last answer comes after what fills the context.
+    full = {"reply": [bash("sleep 1")], "input_tokens": 820_000}
+    last = [{"reply": [text(f"done {n}")], "input_tokens": 820_000} for n in range(3)]
+    client = bench.run("read it all", "go on", "and on", rules=turns(full, *last))
+    check.contains("what the user was told", user_was_told(bench), "the context is 82 % full (820k of 1000k tokens)", times=1)
+    first, *later = main_thread(client, "read it all")
+    check.lacks("what the model heard first", heard(first), "HookKeeper")
+    check.contains("what the model heard last", heard(later[-1]), "HookKeeper: the context is 82 % full", times=1)
+
+
+SCENARIOS = (nearly_full, first_turn, slash_command, edits, resume, fork, clear, two_clients, killed_client,
              killed_with_agents, switched_off)

@@ -11,7 +11,7 @@ use crate::console::project::Project;
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
-use crate::core::text::clip;
+use crate::core::text::{clip, plural};
 use crate::git::command::Git;
 use crate::git::history::{self, Claim, Shows};
 use crate::loops::autonomous::commands::read;
@@ -179,7 +179,11 @@ fn spent(project: &Project, state: &Autonomous) -> anyhow::Result<Spent> {
 
 /// `$1.20 (without what gpt-6 did, whose price is not known)`
 fn spelled(spent: &Spent) -> String {
-    let usd = format!("${:.2}", spent.usd());
+    let left_out = match spent.agents_left_out {
+        0 => String::new(),
+        n => format!(" without {}", plural(n as usize, "agent")),
+    };
+    let usd = format!("${:.2}{left_out}", spent.usd());
     match spent.unpriced.is_empty() {
         true => usd,
         false => format!(

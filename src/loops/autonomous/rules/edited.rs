@@ -4,9 +4,10 @@
 use crate::core::text::{Extra, clip};
 use crate::core::time::{self, Time};
 use crate::loops::autonomous::document::{Autonomous, Receipt, VERSION};
+use crate::loops::autonomous::rules::AutonomousLoop;
 use crate::loops::autonomous::rules::phase::Phase;
+use crate::loops::autonomous::rules::receipts::set_artifact;
 use crate::loops::autonomous::rules::receipts::{self, EXCUSED, is_proven};
-use crate::loops::autonomous::rules::{AutonomousLoop, set_artifact};
 use crate::loops::autonomous::watched::Watched;
 
 /// Git is asked when it matters.

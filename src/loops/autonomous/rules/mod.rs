@@ -277,7 +277,10 @@ impl Loop for AutonomousLoop {
         self.state.phase_iteration = self.state.phase_iteration.saturating_add(1);
         self.state.global_iteration = self.state.global_iteration.saturating_add(1);
         self.state.last_updated = time::spell(stop.now);
-        Say::Go { reason: words::reason(&self.state, phase, &first), title: self.title() }
+        Say::Go {
+            reason: words::at_stop(&self.state, phase, &first, stop.is_told),
+            title: self.title(),
+        }
     }
 }
 
@@ -385,15 +388,4 @@ pub fn complete(state: &mut Autonomous, phase: Phase, findings: u64, now: Time) 
     state.awaiting_approval = false;
     state.last_updated = time::spell(now);
     Some(next)
-}
-
-pub fn set_artifact(state: &mut Autonomous, phase: Phase, artifact: String) {
-    let files = &mut state.artifacts;
-    let field = match phase {
-        Phase::Brainstorm => &mut files.brainstorm_file,
-        Phase::Plan | Phase::Deepen => &mut files.plan_file,
-        Phase::SpecTest => &mut files.acceptance_tests_file,
-        _ => return,
-    };
-    *field = Some(artifact);
 }

@@ -216,3 +216,15 @@ pub fn missing(
         .filter_map(|phase| Some(format!("{}: {}", phase.name(), fault(phase)?)))
         .collect()
 }
+
+/// Notes the document of a phase where the format has a field for it.
+pub fn set_artifact(state: &mut Autonomous, phase: Phase, artifact: String) {
+    let files = &mut state.artifacts;
+    let field = match phase {
+        Phase::Brainstorm => &mut files.brainstorm_file,
+        Phase::Plan | Phase::Deepen => &mut files.plan_file,
+        Phase::SpecTest => &mut files.acceptance_tests_file,
+        _ => return,
+    };
+    *field = Some(artifact);
+}

@@ -2,6 +2,7 @@
 
 use crate::core::gate::Words;
 use crate::core::text::clip;
+use crate::loops::SHORT_FROM;
 use crate::loops::autonomous::document::{Autonomous, Receipt};
 use crate::loops::autonomous::rules::phase::Phase;
 use crate::state::Document;
@@ -16,7 +17,7 @@ pub fn title(state: &Autonomous) -> String {
         "autonomous loop \"{}\", phase {}, iteration {} of {}",
         clip(&state.feature, 80),
         clip(&state.phase, 40),
-        state.global_iteration,
+        state.iteration(),
         state.max_iterations
     )
 }
@@ -28,7 +29,7 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> Words {
     lines.push(format!(
         "Phase {} (iteration {} of {} in it): {}",
         phase.name(),
-        state.phase_iteration,
+        state.phase_iteration.max(1),
         state.max_phase_iterations,
         phase.task()
     ));
@@ -53,6 +54,24 @@ pub fn reason(state: &Autonomous, phase: Phase, first: &[String]) -> Words {
         lines.push(format!("Last error ({phase}): {message}"));
     }
     lines.extend(failed_approaches(state));
+    Words::lines(lines).clipped(LONGEST)
+}
+
+/// What a stop is answered with: where the model has heard of the phase, only how it ends.
+pub fn at_stop(state: &Autonomous, phase: Phase, first: &[String], is_told: bool) -> Words {
+    let is_known = is_told && state.global_iteration >= SHORT_FROM && state.phase_iteration >= 2;
+    if !is_known || phase == Phase::Ship {
+        return reason(state, phase, first);
+    }
+    let mut lines = first.to_vec();
+    lines.push(format!("The {} goes on.", title(state)));
+    lines.push(format!(
+        "Phase {} (iteration {} of {} in it) ends with `{}`. `hookkeeper autonomous status` says more.",
+        phase.name(),
+        state.phase_iteration,
+        state.max_phase_iterations,
+        phase.command()
+    ));
     Words::lines(lines).clipped(LONGEST)
 }
 

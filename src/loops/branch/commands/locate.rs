@@ -112,8 +112,14 @@ impl BranchLoops<'_> {
             key = other;
         }
         let found = state.get_by::<BranchState>(&key);
-        let branch = found.map_or(branch, |found| found.branch.clone());
-        let driven = found.and_then(|found| crate::loops::branch::drive::load(&key, found, state));
+        // Files of other tools have the folder's name in them.
+        let written = found.map(|found| &found.branch).filter(|name| **name != key.as_str());
+        let branch = written.cloned().unwrap_or(branch);
+        let mut driven =
+            found.and_then(|found| crate::loops::branch::drive::load(&key, found, state));
+        if let Some(driven) = &mut driven {
+            driven.branch.clone_from(&branch);
+        }
         Located { branch, key, driven }
     }
 

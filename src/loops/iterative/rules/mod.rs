@@ -188,7 +188,7 @@ impl Loop for IterativeLoop {
         let before = self.documents.state.current().map(str::to_owned);
         let word = self.documents.slug.word();
         match self.step(stop) {
-            Ok(note) => self.say(before.as_deref(), note),
+            Ok(note) => self.say(before.as_deref(), note, stop.is_told),
             // What is in the files does not fit together: somebody has to look.
             Err(why) => Say::Wait(format!(
                 "HookKeeper: the task {} cannot go on: {why}. `hookkeeper iterative rebuild {word}` makes its state anew.",
@@ -233,7 +233,7 @@ impl IterativeLoop {
         Ok(note)
     }
 
-    fn say(&self, before: Option<&str>, note: Option<String>) -> Say {
+    fn say(&self, before: Option<&str>, note: Option<String>, is_told: bool) -> Say {
         let state = &self.documents.state;
         if let Some(verdict) = &state.ending.verdict {
             let why = state.ending.verdict_reason.clone().unwrap_or_default();
@@ -242,7 +242,7 @@ impl IterativeLoop {
         }
         let prompt = match review::is_on(&self.documents) {
             true => prompt::of_review(&self.documents),
-            false => prompt::of_unit(&self.documents),
+            false => prompt::of_unit(&self.documents, is_told),
         };
         let Some(prompt) = prompt else {
             return Say::Wait(prompt::question(&self.documents));

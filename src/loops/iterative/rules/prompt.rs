@@ -2,6 +2,7 @@
 
 use crate::core::gate::{Words, shell_word};
 use crate::core::text::{clip, plural};
+use crate::loops::SHORT_FROM;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{Part, Unit, VERIFY};
@@ -18,7 +19,7 @@ pub fn what_is_next(documents: &TaskDocuments) -> Words {
         return format!("The task {slug} is {verdict}: {why}.").into();
     }
     match state.phase.as_str() {
-        "execute" => match of_unit(documents) {
+        "execute" => match of_unit(documents, false) {
             Some(lines) => Words::lines(lines),
             None => question(documents).trim_start_matches("HookKeeper: ").into(),
         },
@@ -66,8 +67,8 @@ pub fn of_review(documents: &TaskDocuments) -> Option<Vec<String>> {
     ])
 }
 
-/// What to do about the unit at work, line by line.
-pub fn of_unit(documents: &TaskDocuments) -> Option<Vec<String>> {
+/// What to do about the unit at work, line by line; `is_known`: the model has heard of it before.
+pub fn of_unit(documents: &TaskDocuments, is_known: bool) -> Option<Vec<String>> {
     let id = documents.state.current()?;
     let unit = documents.state.unit(id)?;
     Some(match unit.status()? {
@@ -75,6 +76,7 @@ pub fn of_unit(documents: &TaskDocuments) -> Option<Vec<String>> {
         // A confirmation is the first prompt again: who is told that it is one finds what they expect.
         Status::Confirming => work(documents, id, unit),
         _ if unit.iterations_used <= 1 => work(documents, id, unit),
+        _ if is_known && unit.iterations_used >= SHORT_FROM => more_work(documents, id, unit),
         _ => {
             let mut lines = work(documents, id, unit);
             lines.insert(0, where_it_stands(documents, id, unit));
@@ -95,6 +97,18 @@ fn work(documents: &TaskDocuments, id: &str, unit: &Unit) -> Vec<String> {
     lines.push(format!(
         "When every criterion holds, and you have seen that it does, end your message with \
          <signal>{id}_DONE</signal>. If you cannot go on: <signal>BLOCKED: why</signal>."
+    ));
+    lines
+}
+
+/// By the third time the rest is known.
+fn more_work(documents: &TaskDocuments, id: &str, unit: &Unit) -> Vec<String> {
+    let mut lines = vec![where_it_stands(documents, id, unit)];
+    lines.extend(criteria(documents, unit));
+    lines.push(format!(
+        "Note what you did: `{}`. Every criterion holds: <signal>{id}_DONE</signal>. You cannot go on: \
+         <signal>BLOCKED: why</signal>.",
+        log_command(documents, id)
     ));
     lines
 }
@@ -126,20 +140,26 @@ fn about(documents: &TaskDocuments, id: &str, unit: &Unit) -> Vec<String> {
         format!("Task {}: {}", documents.slug, clip(&documents.state.task, 200)),
         format!("Unit {id}{title}"),
     ];
-    let mut line = |key: &str, value: &str| {
-        if !value.is_empty() {
-            lines.push(format!("{key}: {}", clip(value, LONGEST)));
-        }
-    };
-    line("Criteria", &unit.criteria);
-    line("Files", &unit.files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", "));
-    line("Output", &unit.output);
-    line("Model", &unit.model);
-    if unit.criteria.is_empty() {
-        let part = documents.state.plan_part();
-        line("Criteria", &format!("see {}", documents.file(part)));
-    }
+    lines.extend(criteria(documents, unit));
     lines
+}
+
+/// What the unit has to come to, and where.
+fn criteria(documents: &TaskDocuments, unit: &Unit) -> Vec<String> {
+    let files = unit.files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
+    let plan = match unit.criteria.is_empty() {
+        true => format!("see {}", documents.file(documents.state.plan_part())),
+        false => String::new(),
+    };
+    let values = [
+        ("Criteria", &unit.criteria),
+        ("Files", &files),
+        ("Output", &unit.output),
+        ("Model", &unit.model),
+        ("Criteria", &plan),
+    ];
+    let said = values.iter().filter(|(_, value)| !value.is_empty());
+    said.map(|(key, value)| format!("{key}: {}", clip(value, LONGEST))).collect()
 }
 
 fn where_it_stands(documents: &TaskDocuments, id: &str, unit: &Unit) -> String {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::console::project::{Project, said_with};
 use crate::core::gate::shell_word;
+use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::core::time;
@@ -15,6 +16,7 @@ use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
 use crate::loops::queue::document::Gate;
 use crate::loops::queue::output;
+use crate::loops::queue::phase::{self, Step};
 use crate::loops::queue::render::label;
 use crate::process::child;
 
@@ -129,13 +131,22 @@ fn record(project: &Project, name: &str, mut gate: Gate) -> anyhow::Result<()> {
     if name.is_empty() || name.chars().count() > 40 || !name.chars().all(plain) {
         bail!("`{}` is no name for a gate: letters, digits and -_.: only", clip(name, 60));
     }
-    change(project, |queue| {
+    change(project, |queue, plan| {
         gate.iteration = Some(queue.iteration);
         // What is not measured again stays as it was measured.
         let before = queue.gate(name).unwrap_or_default();
         gate.coverage = gate.coverage.or(before.coverage);
         gate.coverage_first = before.coverage_first.or(before.coverage).or(gate.coverage);
+        let is_test = phase::is_test(name);
+        let step = if gate.is_good() { Step::Passes { is_test } } else { Step::Fails };
+        phase::step(queue, step);
         queue.gate_results.insert(name.to_owned(), serde_json::to_value(&gate)?);
+        let mut line = Entry::new(EntryKind::Gate).target(name).what(&gate.status).record(&gate);
+        line.failed = gate.status == "fail";
+        line.ms = gate.duration_ms;
+        let caller = project.process.env("CLAUDE_CODE_SESSION_ID");
+        let session = queue.session_id.as_deref().or(caller.as_deref());
+        plan.tell(line.of_session(session.unwrap_or_default()));
         Ok(())
     })
 }

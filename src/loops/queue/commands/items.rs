@@ -10,7 +10,9 @@ use crate::core::table::{self, row};
 use crate::core::text::clip;
 use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
-use crate::loops::queue::document::Item;
+use crate::loops::queue::document::{Item, Queue};
+use crate::loops::queue::lifecycle::{DONE, DROPPED, Origin};
+use crate::loops::queue::phase::{self, Step};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -52,10 +54,22 @@ enum What {
         /// An item's id, or the number in it
         id: String,
     },
+    /// Say that an item is no work, and need not be done
+    #[command(after_help = "Example:\n  hookkeeper queue drop work-002")]
+    Drop {
+        /// An item's id, or the number in it
+        id: String,
+    },
+    /// One item in full
+    #[command(after_help = "Example:\n  hookkeeper queue show work-002")]
+    Show {
+        /// An item's id, or the number in it
+        id: String,
+    },
     /// The items, most urgent first
     #[command(after_help = "Example:\n  hookkeeper queue list --json")]
     List {
-        /// Those that are done, too
+        /// Those that are done, dropped or expired, too
         #[arg(long)]
         all: bool,
     },
@@ -64,7 +78,9 @@ enum What {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let done = step(project, options)?;
     match options.what {
-        What::Add { .. } | What::Start { .. } | What::Done { .. } if options.json => {
+        What::Add { .. } | What::Start { .. } | What::Done { .. } | What::Drop { .. }
+            if options.json =>
+        {
             said_with(done, json!({"open": read(project)?.open()}))
         }
         _ => Ok(done),
@@ -89,14 +105,21 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 session_id: options.who.id(project)?,
                 ..Item::default()
             };
-            change(project, |queue| {
+            change(project, |queue, _| {
                 queue.add(item);
-                let id = queue.items.last().map(|item| item.id.clone()).unwrap_or_default();
-                Ok(Outcome::printed(id))
+                phase::step(queue, Step::Plans);
+                let added = queue.items.last().context("it was not kept")?;
+                Ok(Outcome::printed(answer(added, "added")))
             })
         }
         What::Start { id } => mark(project, id, "in_progress", None),
-        What::Done { id } => mark(project, id, "done", options.who.id(project)?),
+        What::Done { id } => mark(project, id, DONE, options.who.id(project)?),
+        What::Drop { id } => mark(project, id, DROPPED, None),
+        What::Show { id } => {
+            let queue = read(project)?;
+            let item = find(&queue, id)?;
+            if options.json { print_json(item) } else { Ok(Outcome::printed(in_full(item))) }
+        }
         What::List { all } => {
             let queue = read(project)?;
             let mut items: Vec<&Item> =
@@ -123,18 +146,77 @@ fn mark(
     status: &str,
     by: Option<String>,
 ) -> anyhow::Result<Outcome> {
-    change(project, |queue| {
-        let ids: Vec<String> = queue.items.iter().map(|item| item.id.clone()).collect();
-        let named = match named.parse::<u64>() {
-            Ok(number) => format!("work-{number:03}"),
-            Err(_) => named.to_owned(),
+    change(project, |queue, _| {
+        let id = match named.parse::<u64>() {
+            // A number is easily meant for something else where hooks add items too.
+            Ok(_) => ensure_named(queue, find(queue, named)?)?.id.clone(),
+            Err(_) => find(queue, named)?.id.clone(),
         };
-        let id = one_of(&named, &ids, "item", "work-")?;
         let iteration = queue.iteration;
         let item = queue.items.iter_mut().find(|item| item.id == id).context("it is gone")?;
         item.status = status.into();
-        item.completed_iteration = (status == "done").then_some(iteration);
+        item.completed_iteration = (status == DONE).then_some(iteration);
         item.completed_session = by;
-        Ok(Outcome::printed(format!("{}: {}", one_line(&id), status.replace('_', " "))))
+        let said = answer(item, &status.replace('_', " "));
+        if status == "in_progress" {
+            phase::step(queue, Step::Plans);
+        }
+        Ok(Outcome::printed(said))
     })
+}
+
+/// The item that an id, or the number in it, names.
+fn find<'q>(queue: &'q Queue, named: &str) -> anyhow::Result<&'q Item> {
+    let ids: Vec<String> = queue.items.iter().map(|item| item.id.clone()).collect();
+    let named = match named.parse::<u64>() {
+        Ok(number) => format!("work-{number:03}"),
+        Err(_) => named.to_owned(),
+    };
+    let id = one_of(&named, &ids, "item", "work-")?;
+    queue.items.iter().find(|item| item.id == id).context("it is gone")
+}
+
+/// Refuses an item that is named by its number alone, where items of several origins are open.
+fn ensure_named<'q>(queue: &'q Queue, item: &'q Item) -> anyhow::Result<&'q Item> {
+    let open = queue.open();
+    let first = open.first().map(|item| item.origin());
+    if open.iter().all(|item| Some(item.origin()) == first) {
+        return Ok(item);
+    }
+    let title = clip(&item.title, 120);
+    let (id, title) = (one_line(&item.id), one_line(&title));
+    bail!("{id} is \"{title}\" ({}); name it by {id} if it is meant", origin_words(item))
+}
+
+fn answer(item: &Item, what: &str) -> String {
+    format!("{} {what}: {}", one_line(&item.id), one_line(&item.title))
+}
+
+fn in_full(item: &Item) -> String {
+    let mut lines = vec![
+        format!("{} {}: {}", one_line(&item.id), one_line(&item.priority), one_line(&item.title)),
+        format!("status: {}", one_line(&item.status)),
+        format!("from: {}", origin_words(item)),
+    ];
+    if let Some(file) = &item.file {
+        let line = item.line.map_or(String::new(), |line| format!(":{line}"));
+        lines.push(format!("file: {}{line}", one_line(file)));
+    }
+    if let Some(session) = &item.session_id {
+        lines.push(format!("session: {}", one_line(session)));
+    }
+    if !item.description.is_empty() {
+        lines.push(String::new());
+        // Indented: no line of it can be taken for one of ours.
+        lines.extend(item.description.lines().map(|line| format!("    {line}")));
+    }
+    lines.join("\n")
+}
+
+fn origin_words(item: &Item) -> &'static str {
+    match item.origin() {
+        Origin::Person => "added by a command",
+        Origin::Agent => "a finding of an agent",
+        Origin::Error => "an error of a tool call",
+    }
 }

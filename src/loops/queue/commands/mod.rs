@@ -6,41 +6,63 @@ pub mod queue_loop;
 
 use anyhow::bail;
 
-use crate::console::project::Project;
+use crate::console::project::{Project, read_document};
 use crate::git::refs;
 use crate::loops::Loop as _;
 use crate::loops::queue::document::Queue;
 use crate::loops::queue::drive;
 use crate::loops::queue::progress::Evidence;
-use crate::loops::queue::rules::{QueueLoop, put};
+use crate::loops::queue::recover;
+use crate::loops::queue::rules::QueueLoop;
 use crate::session::live::Live;
+use crate::session::record::put_record;
 use crate::state::State;
 use crate::state::plan::Plan;
 
-/// Changes the items or gates of the queue under the lock, and what people read of it.
+/// Changes the items or gates of the queue under the lock, what people read of it, and the phase in
+/// the record of the session that drives its loop.
 fn change<T>(
     project: &Project,
-    work: impl FnOnce(&mut Queue) -> anyhow::Result<T>,
+    work: impl FnOnce(&mut Queue, &mut Plan) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     project.change(|store, state| {
-        let mut queue = writable(state)?.cloned().unwrap_or_default();
-        let done = work(&mut queue)?;
+        let mut found = usable(project, state)?.unwrap_or_default();
         let mut plan = Plan::default();
-        if state.get() != Some(&queue) {
-            put(&mut plan, &queue, state);
+        let done = work(&mut found.queue, &mut plan)?;
+        found.put(&mut plan, state);
+        let driver = found.owner().and_then(|owner| state.get_by::<Live>(owner));
+        if let Some(driver) = driver.filter(|_| found.is_running()) {
+            let mut live = driver.clone();
+            found.keep(&mut live);
+            if live != *driver {
+                put_record(&mut plan, &live, state);
+            }
         }
         store.commit(&plan.changes, state)?;
+        plan.told.into_iter().for_each(|entry| store.tell(None, entry));
         Ok(done)
     })
 }
 
 /// The queue's loop, if it has one; its document may be changed.
 fn load(project: &Project, state: &State) -> anyhow::Result<Option<QueueLoop>> {
-    let queue = writable(state)?.filter(|queue| queue.status != "none");
+    let found = usable(project, state)?;
+    Ok(found.filter(|found| found.queue.status != "none"))
+}
+
+/// The queue with or without a loop, if there is one that can be changed; made anew where a session
+/// drives its loop and the file was lost.
+fn usable(project: &Project, state: &State) -> anyhow::Result<Option<QueueLoop>> {
+    let lost = state.all::<Live>().find_map(|live| recover::lost(live, state));
+    let queue = match lost {
+        Some(lost) => Some(&lost.queue),
+        None => writable(state)?,
+    };
     let Some(queue) = queue else { return Ok(None) };
     let mut the_loop = drive::load(queue, evidence(project)?, state);
     let driver = the_loop.owner().and_then(|owner| state.get_by::<Live>(owner));
     the_loop.evidence.has_changes = driver.is_some_and(|live| live.loop_changed);
+    the_loop.lost = lost.map(|lost| lost.why.clone());
     Ok(Some(the_loop))
 }
 
@@ -57,7 +79,14 @@ fn writable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Queue>> {
     }
 }
 
-/// The queue, for reading.
+/// The queue, for reading, as far as it is known by now.
 fn read(project: &Project) -> anyhow::Result<Queue> {
-    Ok(project.document()?.unwrap_or_default())
+    let Some(view) = project.view()? else { return Ok(Queue::default()) };
+    let state = view.state();
+    let lost = state.all::<Live>().find_map(|live| recover::lost(live, &state));
+    let queue = match lost {
+        Some(lost) => lost.queue.clone(),
+        None => read_document::<Queue>(&view, &())?.unwrap_or_default(),
+    };
+    Ok(drive::load(&queue, Evidence::default(), &state).queue)
 }

@@ -5,14 +5,21 @@ use serde_json::{Value, json};
 
 use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
+use crate::core::time;
 use crate::loops::commands::{Who, existing, headline};
 use crate::loops::queue::commands::{evidence, load, read};
 use crate::loops::queue::document::Queue;
-use crate::loops::queue::progress::Evidence;
-use crate::loops::queue::render;
-use crate::loops::queue::rules::{MAX_ITERATIONS, PHASES, QueueLoop, start, title};
+use crate::loops::queue::drive;
+use crate::loops::queue::page::LoopStateText;
+use crate::loops::queue::phase::PHASES;
+use crate::loops::queue::rules::{MAX_ITERATIONS, QueueLoop, start, title};
+use crate::loops::queue::{progress, recover, render};
 use crate::loops::{Loop, LoopKind, Say};
 use crate::state::State;
+
+/// What is said of a loop that another tool keeps in the queue's file.
+const FOREIGN: &str = "is a loop of another tool in .claude/state/loop/work_queue.json: \
+    `hookkeeper loop adopt` goes on with it";
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -104,6 +111,9 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 }
                 let open = the_loop.as_ref().filter(|_| !reset).map(|open| open as &dyn Loop);
                 command.ensure_none(open, LoopKind::Queue, "", state)?;
+                if !reset && drive::is_foreign(state) {
+                    bail!("here {FOREIGN}, `--reset` starts anew");
+                }
                 let known = state.get::<Queue>().filter(|_| !reset);
                 let mut queue = known.cloned().unwrap_or_default();
                 queue.gates.clone_from(gate);
@@ -112,7 +122,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 start(&mut queue, &redact.text(task), session, &evidence, command.now);
                 queue.max_iterations = Some(*max_iterations);
                 queue.max_minutes = *max_minutes;
-                let the_loop = the_loop.insert(QueueLoop { queue, evidence });
+                let the_loop = the_loop.insert(QueueLoop { queue, evidence, lost: None });
                 Ok(command.started(the_loop))
             })
         }
@@ -123,19 +133,26 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             let names = || PHASES.map(|(phase, _)| phase).join(", ");
             let (phase, word) = phase
                 .with_context(|| format!("there is no phase `{name}`; there are {}", names()))?;
+            // One that nobody knows too: that is what it is for.
             the_loop.queue.phase = Some((*phase).into());
             the_loop.queue.status = (*word).into();
             Ok(format!("{}: {word}", title(&the_loop.queue)))
         }),
         What::Next => change(&|the_loop, state| {
             command.ensure_running(the_loop, state)?;
-            Ok(match the_loop.end_iteration(true, command.now) {
+            Ok(match the_loop.end_iteration(true, true, command.now) {
                 Say::Go { reason, .. } => reason.to_string(),
                 Say::Wait(reason) | Say::Rest(reason) => reason,
                 Say::End(verdict, why) => format!("The loop is {}: {why}.", verdict.name()),
             })
         }),
-        What::Adopt => change(&|the_loop, state| command.adopt(the_loop, state)),
+        What::Adopt => command.change(
+            |store, state| match drive::is_foreign(state) {
+                true => taken_up(project, state, &time::spell(command.now)).map(Some),
+                false => load(store, state),
+            },
+            |the_loop, state| command.adopt(existing(the_loop, LoopKind::Queue, "loop")?, state),
+        ),
         What::Resume { max_iterations } => {
             change(&|the_loop, state| command.resume(the_loop, *max_iterations, state))
         }
@@ -143,17 +160,30 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
 }
 
+/// The loop of another tool that is in the queue, as one of ours.
+fn taken_up(project: &Project, state: &State, now: &str) -> anyhow::Result<QueueLoop> {
+    let mut queue = state.get::<Queue>().cloned().unwrap_or_default();
+    recover::take_up(&mut queue, state.get::<LoopStateText>(), now);
+    let evidence = evidence(project)?;
+    progress::begin(&mut queue, &evidence);
+    Ok(QueueLoop { queue, evidence, lost: None })
+}
+
 fn json_state(queue: &Queue) -> Value {
     json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing(), "not_run": queue.not_run()})
 }
 
 fn status(queue: &Queue) -> Outcome {
+    if queue.is_foreign_loop() {
+        let title = title(queue);
+        return Outcome::printed(format!("{title}, driven by nobody.\nHere {FOREIGN}."));
+    }
     if queue.status == "none" {
         return Outcome::printed("No loop. Start one: hookkeeper loop start TASK");
     }
     let page = render::markdown(queue);
     Outcome::printed(format!(
         "{}\n{page}",
-        headline(&QueueLoop { queue: queue.clone(), evidence: Evidence::default() })
+        headline(&QueueLoop { queue: queue.clone(), ..QueueLoop::default() })
     ))
 }

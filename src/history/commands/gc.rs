@@ -1,0 +1,81 @@
+//! `hookkeeper gc`: removes the history that is beyond the limits. Hooks do the same, in passing.
+
+use serde_json::json;
+
+use crate::console::project::{Project, print_json};
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
+use crate::store::journal::prune::{self, Limits};
+use crate::store::journal::sessions::SessionFiles;
+use crate::store::{Store, journal};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only say what would go
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if project.view()?.is_none() {
+        return Ok(Outcome::printed("There is no state here, so there is nothing to remove."));
+    }
+    let (gone, kept, limits) = project.change(|store, _| {
+        let limits = Limits::new(&store.settings);
+        let (gone, kept) = collect(store, limits, options.dry_run);
+        Ok((gone, kept, limits))
+    })?;
+    let bytes = |sessions: &[SessionFiles]| sessions.iter().map(|files| files.bytes).sum::<u64>();
+    if options.json {
+        let stems: Vec<&str> = gone.iter().map(|files| files.stem.as_str()).collect();
+        let value = json!({
+            "dry_run": options.dry_run, "removed": stems, "bytes": bytes(&gone),
+            "kept": kept.len(), "kept_bytes": bytes(&kept),
+            "keep_sessions": limits.sessions, "keep_megabytes": limits.bytes >> 20,
+        });
+        return print_json(&value);
+    }
+    let verb = if options.dry_run { "Would remove" } else { "Removed" };
+    Ok(Outcome::printed(format!(
+        "{verb} the history of {} ({}). Kept: {} ({}); at most {} and {} MB (keep_sessions, keep_megabytes).",
+        plural(gone.len(), "session"),
+        size(bytes(&gone)),
+        plural(kept.len(), "session"),
+        size(bytes(&kept)),
+        plural(limits.sessions, "session"),
+        limits.bytes >> 20,
+    )))
+}
+
+/// What goes, and what stays.
+fn collect(store: &Store, limits: Limits, dry_run: bool) -> (Vec<SessionFiles>, Vec<SessionFiles>) {
+    let state = store.state_dir();
+    if !dry_run {
+        // Of versions that kept one log of all hook runs.
+        if let Ok(Some(log)) = state.sub("log") {
+            for name in ["hooks.jsonl", "hooks.1.jsonl"] {
+                let _ = log.remove(name);
+            }
+            let _ = state.remove_empty("log");
+        }
+    }
+    let Ok(Some(folder)) = state.sub(journal::FOLDER) else { return Default::default() };
+    let gone = prune::too_old(state, &folder, limits);
+    let mut kept = journal::sessions::list(&folder);
+    kept.retain(|files| !gone.contains(files));
+    if !dry_run {
+        prune::remove(&folder, &gone);
+    }
+    (gone, kept)
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KB", bytes >> 10),
+        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
+    }
+}

@@ -1,0 +1,6 @@
+//! What happened: the journals of all sessions, as people ask for them. The lines themselves are
+//! `core/journal`, their files `store/journal`.
+
+pub mod commands;
+pub mod describe;
+pub mod filter;
