@@ -80,7 +80,10 @@ fn is_member(sample: &[u8]) -> bool {
 }
 
 fn is_called(runs: &Runs, end: usize) -> bool {
-    matches!(runs.byte(end), Some(b'(' | b'[')) || runs.starts(end, "<")
+    // `Vec2<T>`, but not a value with a closing tag behind it.
+    let is_generic =
+        runs.starts(end, "<") && !["</", "<\\/"].iter().any(|tag| runs.starts(end, tag));
+    matches!(runs.byte(end), Some(b'(' | b'[')) || is_generic
 }
 
 fn is_path(runs: &Runs, value: &Secret) -> bool {

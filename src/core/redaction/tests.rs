@@ -71,6 +71,17 @@ fn secrets_go_and_the_rest_stays() {
 }
 
 #[test]
+fn a_closing_tag_behind_a_value_is_no_type() {
+    for tag in ["</tool_use_error>", "<\\/tool_use_error>"] {
+        let text = format!("<tool_use_error>client_secret: abcDEfghIJkl42mnOPqrSTuv{tag}");
+        let expected = format!("<tool_use_error>client_secret: {MARK}{tag}");
+        assert_eq!(Redactor::default().text(&text), expected);
+    }
+    let code = "let token: Matrix4<T> = parse();";
+    assert_eq!(Redactor::default().text(code), code);
+}
+
+#[test]
 fn what_is_no_secret_stays() {
     for text in [
         "Unexpected token: identifier",
