@@ -7,12 +7,15 @@ import tomllib
 from wiring import REPOSITORY, path_without, plugin_hooks
 
 LAUNCHER = "hooks/hookkeeper.sh"
+# The oldest client that is promised does not know it, and drops all hooks of a plugin that has it.
+NOT_IN_PLUGIN = {"PostModelSwitch"}
 GUARD = "command -v hookkeeper >/dev/null && exec hookkeeper hook; "
 
 
 def check_packaging(check):
     settings, plugin = read("settings.example.json")["hooks"], plugin_hooks()
-    check.equal("hooks.json and settings.example.json: events, matchers, time-outs", shape(plugin), shape(settings))
+    expected = {event: groups for event, groups in shape(settings).items() if event not in NOT_IN_PLUGIN}
+    check.equal("hooks.json and settings.example.json: events, matchers, time-outs", shape(plugin), expected)
     for event, hook in handlers(settings):
         check.contains(f"settings.example.json: {event}", hook["command"], GUARD, times=1)
     for event, hook in handlers(plugin):

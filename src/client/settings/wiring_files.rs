@@ -33,19 +33,20 @@ fn example() -> String {
         let command = group.pointer("/hooks/0/command").unwrap();
         format!("\"command\": {command}")
     };
-    format!("{{\n{}\n}}\n", hooks(starts))
+    format!("{{\n{}\n}}\n", hooks(&Kind::ALL, starts))
 }
 
 fn plugin_hooks() -> String {
     let launcher = "${CLAUDE_PLUGIN_ROOT}/hooks/hookkeeper.sh";
     let description = "HookKeeper keeps state: agents, sessions, errors, compaction";
     let starts = |row: &EventRow| format!(r#""command": "{launcher}", "args": ["{}"]"#, row.wire);
-    let hooks = hooks(starts);
+    let handled: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.row().in_plugin).collect();
+    let hooks = hooks(&handled, starts);
     format!("{{\n  \"description\": \"{description}\",\n{hooks}\n}}\n")
 }
 
-fn hooks(starts: impl Fn(&EventRow) -> String) -> String {
-    let events = Kind::ALL.map(|kind| {
+fn hooks(kinds: &[Kind], starts: impl Fn(&EventRow) -> String) -> String {
+    let event = |kind: &Kind| {
         let row = kind.row();
         let handler = format!(
             r#""hooks": [{{ "type": "command", {}, "timeout": {} }}]"#,
@@ -59,6 +60,7 @@ fn hooks(starts: impl Fn(&EventRow) -> String) -> String {
             }
         };
         format!("    \"{}\": [\n      {group}\n    ]", row.wire)
-    });
+    };
+    let events: Vec<String> = kinds.iter().map(event).collect();
     format!("  \"hooks\": {{\n{}\n  }}", events.join(",\n"))
 }

@@ -39,6 +39,9 @@ pub struct EventRow {
     /// Whether notices that wait for the user are looked for. The events of a tool call come by
     /// the thousand; they do not look.
     pub shows_notices: bool,
+    /// Whether the plugin handles it. A client that does not know an event ignores it in a settings
+    /// file, but drops all hooks of a plugin that has it (tried with 2.1.139).
+    pub in_plugin: bool,
     /// What its line in the journal tells. A `Run` is only that it was there: what it led to has
     /// lines of its own.
     pub tells: EntryKind,
@@ -114,6 +117,7 @@ const fn row(
         makes_records: false,
         may_matter: None,
         shows_notices: false,
+        in_plugin: true,
         tells: EntryKind::Run,
     }
 }
@@ -235,6 +239,7 @@ events! {
         output: JSON,
         sample: {"from_model": "claude-opus-5-5", "to_model": "claude-sonnet-5-5",
             "requested_model": "sonnet", "source": "command"},
+        in_plugin: false,
         tells: EntryKind::Model,
     }
     ConfigChange {
