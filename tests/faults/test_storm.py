@@ -60,6 +60,8 @@ def storm(suite, checks, sessions, events):
     checks.that(totals == [expected * len(sessions)] * 2, f"active.json: {totals}")
     for name, document in books.documents(project, []).items():
         checks.that(longest_list(document) <= LONGEST_LIST, f"{name} has a list of {longest_list(document)} entries")
+    told = [("SubagentStart", f"w{worker}-{n}") for worker in range(PROCESSES) for n in range(agents)]
+    in_journal(project, checks, told + [("SubagentStop", agent) for _, agent in told])
     log = project.log()
     longest = max(line["us"] for line in log) / 1e6
     spooled = sum(line["outcome"].startswith("spooled") for line in log)
@@ -72,15 +74,16 @@ def random_kills(suite, checks):
     """What was acknowledged is in the books, whatever was killed in between."""
     project = suite.project()
     project.play([event("SessionStart"), event("UserPromptSubmit")])
-    kills = 0
+    kills = torn = 0
     acknowledged = []
     # In rounds: a session holds a thousand running agents, and those whose end is killed go on.
     for turn in range(suite.pick(500, 10_000) // KILLS_PER_TURN):
         killed, finished = kill_some(project, turn)
         kills += killed
         acknowledged += finished
+        torn += in_journal(project, checks, [(name, agent) for name, agent, _ in finished])
         project.play([event("UserPromptSubmit", prompt="go on"), event("Stop", background_tasks=[])])
-    checks.note(f"{kills} kills, {len(acknowledged)} acknowledged")
+    checks.note(f"{kills} kills, {len(acknowledged)} acknowledged, at most {torn} lines of the journal torn")
     checks.that(all(code == 0 for _, _, code in acknowledged), f"not only exit 0: {errors_of(project)[:300]!r}")
     for problem in books.problems(project):
         checks.that(False, problem)
@@ -88,6 +91,19 @@ def random_kills(suite, checks):
         status = (project.read(f"agents/results/{agent}.json") or {}).get("status")
         wanted = ("success",) if name == "SubagentStop" else ("success", "lost")
         checks.that(status in wanted, f"{name} of {agent} was acknowledged, its result is {status}")
+
+
+def in_journal(project, checks, events):
+    """Every event is told of, unless older lines made room for newer ones. Gives how many lines are torn."""
+    folder = project.state / "journal"
+    lines = [line for path in folder.glob("*.jsonl") for line in path.read_bytes().splitlines() if line]
+    told = {(line["event"], line.get("agent")) for line in project.journal() if "event" in line}
+    missing = [each for each in events if each not in told]
+    if missing and any(folder.glob("*.1.jsonl")):
+        checks.note(f"{len(missing)} of {len(events)} events were told of in lines that had to make room")
+    else:
+        checks.that(not missing, f"{len(missing)} acknowledged events are not in the journal: {missing[:3]}")
+    return len(lines) - len(project.journal())
 
 
 def kill_some(project, turn):
