@@ -78,7 +78,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::List { json } => list(&view, *json),
         What::Show { backup, json } => show(&view, backup, *json),
         What::Diff { backup, other, json } => {
-            let colour = !json && project.process.terminal().colour;
+            let colour = !json && project.terminal().colour;
             let (from, old) = side(&view, backup)?;
             let (to, new) = side(&view, other)?;
             let text = compare((&from, &old), (&to, &new), colour);
@@ -255,7 +255,7 @@ fn restore(project: &Project, view: &View, named: &str, dry: bool) -> anyhow::Re
     if dry {
         let mut now = side(view, "now")?.1;
         (now.active_agents, now.session) = (Value::Null, Value::Null);
-        let text = compare(("now", &now), (&file, &preserved), project.process.terminal().colour);
+        let text = compare(("now", &now), (&file, &preserved), project.terminal().colour);
         return Ok(Outcome::printed(if text.is_empty() {
             "nothing would change".into()
         } else {

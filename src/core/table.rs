@@ -33,12 +33,16 @@ impl Cell {
 /// The last column takes what is left of the width; the others are as wide as they have to be.
 #[derive(Debug, Default, PartialEq)]
 pub struct Table {
+    /// The names of the columns; none if the rows stand alone.
+    head: Vec<Cell>,
     /// For each column how dispensable it is; 0 stays.
     spare: Vec<u8>,
     rows: Vec<Vec<Cell>>,
 }
 
 const GAP: usize = 2;
+/// What is longer is a path or an address, and may be cut anywhere.
+const LONGEST_WORD: usize = 20;
 /// So much of one cell.
 const LONGEST: usize = 400;
 /// Below this the last column says nothing, and another one has to go.
@@ -46,7 +50,13 @@ const LEAST: usize = 20;
 
 impl Table {
     pub fn new(spare: &[u8], rows: Vec<Vec<Cell>>) -> Self {
-        Self { spare: spare.to_vec(), rows }
+        Self { head: Vec::new(), spare: spare.to_vec(), rows }
+    }
+
+    /// Columns with a name each, and how dispensable they are; 0 stays.
+    pub fn with_head(columns: &[(&str, u8)], rows: Vec<Vec<Cell>>) -> Self {
+        let head = columns.iter().map(|(name, _)| Cell::new(Tone::Strong, name)).collect();
+        Self { head, spare: columns.iter().map(|(_, spare)| *spare).collect(), rows }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -57,17 +67,30 @@ impl Table {
         self.rows.len()
     }
 
-    /// The rows as pieces of text of one tone each, no wider together than `width`.
+    /// The rows, below their head if they have one, as pieces of text of one tone each, no wider
+    /// together than `width`.
     pub fn lines(&self, width: usize) -> Vec<Vec<(Tone, String)>> {
         let columns = self.columns(width);
-        self.rows.iter().map(|row| line(row, &columns, width)).collect()
+        let head = (!self.head.is_empty() && !self.rows.is_empty()).then_some(&self.head);
+        head.into_iter().chain(&self.rows).map(|row| line(row, &columns, width)).collect()
+    }
+
+    /// The names of the columns that say something and that there is no room for.
+    pub fn left_out(&self, width: usize) -> Vec<&str> {
+        let shown = self.columns(width);
+        let is_left_out = |(at, _): &(usize, usize)| shown.iter().all(|(other, _)| other != at);
+        let all = self.columns(usize::MAX).into_iter().filter(is_left_out);
+        all.filter_map(|(at, _)| self.head.get(at)).map(|cell| cell.text.as_str()).collect()
     }
 
     /// The columns that there is room for, with their widths.
     fn columns(&self, width: usize) -> Vec<(usize, usize)> {
         let wide = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(at));
-            cells.map(|cell| cell.text.width()).max().unwrap_or(0)
+            let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
+            // A column that says nothing has no head either.
+            let head = self.head.get(at).map_or(0, |cell| cell.text.width());
+            if widest == 0 { 0 } else { widest.max(head) }
         };
         let mut columns: Vec<(usize, usize)> =
             (0..self.spare.len()).map(|at| (at, wide(at))).filter(|(_, wide)| *wide > 0).collect();
@@ -99,7 +122,7 @@ fn line(row: &[Cell], columns: &[(usize, usize)], width: usize) -> Vec<(Tone, St
     pieces
 }
 
-/// A text in at most so many columns.
+/// A text in at most so many columns; where there is one near, the cut is between two words.
 pub fn cut_to_width(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -112,6 +135,14 @@ pub fn cut_to_width(text: &str, width: usize) -> String {
             used < width
         })
         .collect();
+    let is_inside_word = text.get(cut.len()..).is_some_and(|rest| !rest.starts_with(' '));
+    if let (true, Some((before, word))) = (is_inside_word, cut.rsplit_once(' '))
+        && word.width() <= LONGEST_WORD
+        && before.width() >= width / 2
+    {
+        cut.truncate(before.len());
+    }
+    cut.truncate(cut.trim_end().len());
     if width > 0 {
         cut.push('…');
     }
@@ -169,6 +200,28 @@ mod tests {
         assert_eq!(texts(&table(), 10)[1], "bcd");
         assert_eq!(texts(&table(), 2)[1], "b…");
         assert_eq!(texts(&table(), 0)[1], "");
+    }
+
+    #[test]
+    fn a_cut_is_between_words() {
+        assert_eq!(cut_to_width("Review the authentication", 16), "Review the…");
+        assert_eq!(cut_to_width("Review the authentication", 11), "Review the…");
+        assert_eq!(cut_to_width("src/a/very/long/path/to/a/file.rs", 10), "src/a/ver…");
+        assert_eq!(cut_to_width("a bcdefghijklmnop", 8), "a bcdef…");
+    }
+
+    #[test]
+    fn a_head_goes_with_its_column() {
+        let row = |cells: [&str; 3]| cells.map(|text| Cell::new(Tone::Plain, text)).to_vec();
+        let columns = [("id", 0), ("errors", 2), ("task", 0)];
+        let rows = vec![row(["a", "", "Read it"]), row(["b", "", "Write"])];
+        let table = Table::with_head(&columns, rows);
+        assert_eq!(texts(&table, 30), ["id  task", "a   Read it", "b   Write"]);
+        let table = Table::with_head(&columns, vec![row(["a", "3", "Read it twice"])]);
+        assert_eq!(texts(&table, 30), ["id  errors  task", "a   3       Read it twice"]);
+        assert_eq!(texts(&table, 20), ["id  task", "a   Read it twice"]);
+        assert_eq!(table.left_out(20), ["errors"]);
+        assert_eq!(texts(&Table::with_head(&columns, Vec::new()), 30), [""; 0]);
     }
 
     #[test]

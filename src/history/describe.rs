@@ -4,6 +4,7 @@ use crate::agents::result::AgentResult;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::table::Tone;
 use crate::core::text::plural;
+use crate::core::time;
 use crate::errors::document::Record;
 
 /// What a line tells, in one line, and how it is meant.
@@ -87,19 +88,8 @@ fn joined(first: &str, parts: &[(&str, &str)]) -> String {
 /// ` (1.2 s)`, for what took long enough to be of interest.
 fn took(entry: &Entry) -> String {
     match entry.ms {
-        Some(ms @ 1000..) => format!(" ({})", spell_millis(ms)),
-        Some(ms @ 100..) => format!(" ({ms} ms)"),
+        Some(ms @ 100..) => format!(" ({})", time::duration(ms)),
         _ => String::new(),
-    }
-}
-
-fn spell_millis(ms: u64) -> String {
-    let seconds = ms as f64 / 1000.0;
-    match ms {
-        0..10_000 => format!("{seconds:.1} s"),
-        10_000..120_000 => format!("{seconds:.0} s"),
-        120_000..7_200_000 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::agents::synthesis::{ParkedSynthesis, Summary, Synthesis};
 use crate::branch::document::BranchState;
 use crate::branch::panels::is_quiet;
 use crate::console::project::Project;
+use crate::console::style::paint;
 use crate::core::gate::Printed;
 use crate::core::id::{BranchKey, TaskSlug};
 use crate::core::json::Object;
@@ -29,7 +30,6 @@ use crate::session::live::Live;
 use crate::state::{Document, State};
 use crate::store::view::View;
 use crate::turn::root;
-use crate::view::text::paint;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -11,15 +11,13 @@ use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
-use crate::core::time::Time;
-use crate::history::commands::{moment, session_stem, since};
+use crate::history::commands::{session_stem, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
 use crate::store::journal::Journal;
 use crate::store::journal::read::{Order, PassedOver};
-use crate::view::text::{paint, width};
 
 /// How often it is looked for more.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -63,7 +61,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let stem = options.session.as_deref().map(|named| session_stem(&journal, named)).transpose()?;
     let known = if options.follow { journal.sizes() } else { BTreeMap::new() };
     let (entries, passed_over) = newest(&journal, stem.as_deref(), options, &filter);
-    let printer = Printer { project, options, now: project.process.now() };
+    let printer = Printer { project, options };
     let mut text = printer.print(&entries, stem.is_none());
     if !options.follow {
         let left_out = words_for(passed_over);
@@ -183,7 +181,6 @@ fn follow(
 struct Printer<'a> {
     project: &'a Project<'a>,
     options: &'a Arguments,
-    now: Time,
 }
 
 impl Printer<'_> {
@@ -197,20 +194,13 @@ impl Printer<'_> {
             });
             return lines.collect();
         }
-        let terminal = self.project.process.terminal();
         let row = |entry: &Entry| match self.options.runs {
             true => self.run_row(entry),
             false => self.row(entry, with_session),
         };
         let spare: &[u8] = if self.options.runs { &[0, 0, 3, 2, 4, 1] } else { &[0, 2, 1, 0] };
         let table = Table::new(spare, entries.iter().map(row).collect());
-        let mut out = Printed::default();
-        for line in table.lines(width(terminal)) {
-            let pieces = line.iter().map(|(tone, text)| paint(*tone, text, terminal.colour));
-            out.push(pieces.collect::<Printed>().trimmed());
-            out.push("\n");
-        }
-        out
+        self.project.print_table(&table)
     }
 
     fn row(&self, entry: &Entry, with_session: bool) -> Vec<Cell> {
@@ -218,7 +208,7 @@ impl Printer<'_> {
         let session = if with_session { short(&entry.session) } else { String::new() };
         let agent = entry.agent.as_deref().map(short).unwrap_or_default();
         vec![
-            Cell::new(Tone::Dim, &moment(self.project, &entry.time, self.now)),
+            Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Dim, &session),
             Cell::new(Tone::Id, &agent),
             Cell::new(tone, &words),
@@ -228,7 +218,7 @@ impl Printer<'_> {
     fn run_row(&self, entry: &Entry) -> Vec<Cell> {
         let tone = if entry.has_failed() { Tone::Bad } else { Tone::Plain };
         vec![
-            Cell::new(Tone::Dim, &moment(self.project, &entry.time, self.now)),
+            Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Good, &entry.event),
             Cell::new(Tone::Dim, &short(&entry.session)),
             Cell::new(Tone::Dim, &format!("{} µs", entry.us.unwrap_or(0))),

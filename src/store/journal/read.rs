@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::core::journal::{Entry, VERSION};
@@ -166,11 +167,14 @@ pub struct Entries {
     /// The part of the buffer that has not been given yet.
     block: Range<usize>,
     passed_over: PassedOver,
+    /// Only lines with one of these texts are read; without any, all.
+    texts: Vec<Finder<'static>>,
 }
 
 impl Entries {
-    pub fn new(blocks: Blocks) -> Self {
-        Self { blocks, block: 0..0, passed_over: PassedOver::default() }
+    pub fn new(blocks: Blocks, texts: &[String]) -> Self {
+        let texts = texts.iter().map(|text| Finder::new(text).into_owned()).collect();
+        Self { blocks, block: 0..0, passed_over: PassedOver::default(), texts }
     }
 
     pub fn passed_over(&self) -> PassedOver {
@@ -209,7 +213,12 @@ impl Iterator for Entries {
                 self.block = self.blocks.advance(SMALL_BLOCK)?;
             }
             let line = self.take_line();
-            match read_line(self.blocks.buffer.get(line).unwrap_or_default()) {
+            let line = self.blocks.buffer.get(line).unwrap_or_default();
+            let is_wanted = |text: &Finder| text.find(line).is_some();
+            if !self.texts.is_empty() && !self.texts.iter().any(is_wanted) {
+                continue;
+            }
+            match read_line(line) {
                 Line::Good(entry) => return Some(*entry),
                 Line::Empty => {}
                 Line::Damaged => self.passed_over.damaged += 1,

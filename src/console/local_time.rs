@@ -1,0 +1,36 @@
+//! Times for people: in their own time zone. JSON keeps the state's UTC.
+
+use chrono::Datelike as _;
+
+use crate::console::project::Project;
+use crate::core::time;
+
+impl Project<'_> {
+    /// On the same day only the clock, else the date too.
+    pub fn moment(&self, spelled: &str) -> String {
+        self.local_time(spelled, "%H:%M:%S", "%Y-%m-%d %H:%M")
+    }
+
+    /// The same in few columns: `10:30` today, `01-29 10:30` this year.
+    pub fn short_moment(&self, spelled: &str) -> String {
+        self.local_time(spelled, "%H:%M", "%m-%d %H:%M")
+    }
+
+    /// Date and clock.
+    pub fn date_and_time(&self, spelled: &str) -> String {
+        self.local_time(spelled, "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S")
+    }
+
+    /// What is no time is given as it is.
+    fn local_time(&self, spelled: &str, today: &str, this_year: &str) -> String {
+        let Some(time) = time::parse(spelled) else { return spelled.to_owned() };
+        let (time, now) = (self.process.local(time), self.process.local(self.process.now()));
+        let format = match (time.date_naive() == now.date_naive(), time.year() == now.year()) {
+            (true, _) => today,
+            (false, true) => this_year,
+            (false, false) if this_year.starts_with("%Y") => this_year,
+            (false, false) => "%Y-%m-%d",
+        };
+        time.format(format).to_string()
+    }
+}
