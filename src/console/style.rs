@@ -3,7 +3,7 @@
 use crate::console::project::Project;
 use crate::console::screen;
 use crate::core::gate::Printed;
-use crate::core::table::{Table, Tone};
+use crate::core::table::{Cell, Table, Tone, cut_to_width};
 use crate::process::Terminal;
 
 /// How the text may look.
@@ -25,6 +25,7 @@ pub enum ColourChoice {
 
 /// Texts that go into a file or to a program are not cut to a width.
 const WHOLE: usize = 1000;
+const INDENT: usize = 2;
 
 impl Project<'_> {
     /// What is on the other end of stdout, with the colours that are asked for.
@@ -46,13 +47,36 @@ impl Project<'_> {
 
     /// A table, as wide as the terminal; what there is no room for is named below it.
     pub fn print_table(&self, table: &Table) -> Printed {
-        let style = self.style();
-        let lines = table.lines(style.width);
-        let mut out: Printed = lines.iter().map(|line| paint_line(line, style.colour)).collect();
+        self.print_indented(table, 0)
+    }
+
+    /// The same below a title.
+    pub fn print_table_below(&self, table: &Table) -> Printed {
+        self.print_indented(table, INDENT)
+    }
+
+    /// Rows of texts below a head; the first column names the thing.
+    pub fn print_rows(&self, columns: &[(&str, u8)], rows: &[Vec<String>]) -> Printed {
+        let cell = |(at, text): (usize, &String)| {
+            Cell::new(if at == 0 { Tone::Id } else { Tone::Plain }, text)
+        };
+        let cells = |row: &Vec<String>| row.iter().enumerate().map(cell).collect();
+        self.print_table(&Table::with_head(columns, rows.iter().map(cells).collect()))
+    }
+
+    fn print_indented(&self, table: &Table, indent: usize) -> Printed {
+        let mut style = self.style();
+        style.width = style.width.saturating_sub(indent);
+        let blanks = " ".repeat(indent);
+        let mut out = Printed::default();
+        for line in table.lines(style.width) {
+            out.push(blanks.as_str());
+            out.push(paint_line(&line, style.colour));
+        }
         let left_out = table.left_out(style.width);
         if !left_out.is_empty() {
-            let text = format!("No room for: {}.", left_out.join(", "));
-            out.push(paint(Tone::Dim, &text, style.colour));
+            let text = format!("{blanks}No room for: {}.", left_out.join(", ").to_lowercase());
+            out.push(paint(Tone::Dim, &cut_to_width(&text, style.width + indent), style.colour));
             out.push("\n");
         }
         out

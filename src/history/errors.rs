@@ -35,6 +35,10 @@ pub fn kept_errors(view: &View, stem: Option<&str>, since: Option<&str>) -> Kept
     for stem in stems {
         found.passed_over += read_session(&journal, &stem, &mut records);
     }
+    // Nobody tries again in a session that has ended.
+    let lives: Vec<String> = view.lives().into_iter().map(|live| live.session_id).collect();
+    let ended = records.values_mut().filter(|record| !lives.contains(&record.session_id));
+    ended.for_each(|record| record.next_retry = None);
     // What the state says of a live session's is newer.
     for record in view.get::<Errors>().unwrap_or_default().records() {
         if stem.is_none_or(|stem| crate::store::journal::stem(&record.session_id) == stem) {

@@ -7,3 +7,4 @@ pub mod describe;
 pub mod errors;
 pub mod filter;
 pub mod sessions;
+pub mod story;

@@ -10,7 +10,6 @@ use crate::core::gate::Printed;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::table::{Cell, Table, Tone};
-use crate::core::text::plural;
 use crate::history::commands::{session_stem, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
@@ -64,7 +63,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let printer = Printer { project, options };
     let mut text = printer.print(&entries, stem.is_none());
     if !options.follow {
-        let left_out = words_for(passed_over);
+        let left_out = passed_over.in_words();
         if entries.is_empty() && !options.json {
             text.push("Nothing has happened that this asks for.\n");
         }
@@ -140,17 +139,6 @@ fn newest(
     found.reverse();
     found.sort_by(|one, other| one.time.cmp(&other.time));
     (found, passed_over)
-}
-
-fn words_for(passed_over: PassedOver) -> Option<String> {
-    let lines = |count: u64, how: &str| {
-        let lines = plural(usize::try_from(count).unwrap_or(usize::MAX), "line");
-        (count > 0).then(|| format!("{lines} {how}"))
-    };
-    let damaged = lines(passed_over.damaged, "cut off or damaged");
-    let newer = lines(passed_over.newer, "of a newer version");
-    let all: Vec<String> = damaged.into_iter().chain(newer).collect();
-    (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
 }
 
 fn follow(

@@ -9,7 +9,7 @@ use crate::history::filter::parse_since;
 use crate::store::journal::{self, Journal};
 
 /// Since when, as lines spell it.
-fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
+pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let now = project.process.now();
     match parse_since(text, now) {

@@ -10,6 +10,7 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::core::journal::{Entry, VERSION};
+use crate::core::text::plural;
 
 /// Bytes that are read at once, as long as a line fits in them.
 const SMALL_BLOCK: usize = 64 << 10;
@@ -29,6 +30,20 @@ pub struct PassedOver {
     pub damaged: u64,
     /// Written by a version that knows more.
     pub newer: u64,
+}
+
+impl PassedOver {
+    /// `Left out: 2 lines cut off or damaged.`; nothing if none was.
+    pub fn in_words(self) -> Option<String> {
+        let lines = |count: u64, how: &str| {
+            let lines = plural(usize::try_from(count).unwrap_or(usize::MAX), "line");
+            (count > 0).then(|| format!("{lines} {how}"))
+        };
+        let damaged = lines(self.damaged, "cut off or damaged");
+        let newer = lines(self.newer, "of a newer version");
+        let all: Vec<String> = damaged.into_iter().chain(newer).collect();
+        (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
+    }
 }
 
 impl std::ops::AddAssign for PassedOver {
