@@ -38,6 +38,8 @@ pub struct Table {
     /// For each column how dispensable it is; 0 stays.
     spare: Vec<u8>,
     rows: Vec<Vec<Cell>>,
+    /// So much room the last column has, before another one has to go; 0 is the usual.
+    least: usize,
 }
 
 const GAP: usize = 2;
@@ -50,13 +52,19 @@ const LEAST: usize = 20;
 
 impl Table {
     pub fn new(spare: &[u8], rows: Vec<Vec<Cell>>) -> Self {
-        Self { head: Vec::new(), spare: spare.to_vec(), rows }
+        Self { head: Vec::new(), spare: spare.to_vec(), rows, least: 0 }
     }
 
     /// Columns with a name each, and how dispensable they are; 0 stays.
     pub fn with_head(columns: &[(&str, u8)], rows: Vec<Vec<Cell>>) -> Self {
         let head = columns.iter().map(|(name, _)| Cell::new(Tone::Strong, name)).collect();
-        Self { head, spare: columns.iter().map(|(_, spare)| *spare).collect(), rows }
+        let spare = columns.iter().map(|(_, spare)| *spare).collect();
+        Self { head, spare, rows, least: 0 }
+    }
+
+    /// The same with more room for the last column.
+    pub fn with_least(self, least: usize) -> Self {
+        Self { least, ..self }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -95,7 +103,7 @@ impl Table {
         let mut columns: Vec<(usize, usize)> =
             (0..self.spare.len()).map(|at| (at, wide(at))).filter(|(_, wide)| *wide > 0).collect();
         loop {
-            let last = columns.last().map_or(0, |(_, wide)| (*wide).min(LEAST));
+            let last = columns.last().map_or(0, |(_, wide)| (*wide).min(self.least.max(LEAST)));
             let others = columns.iter().rev().skip(1).map(|(_, wide)| wide + GAP).sum::<usize>();
             let dispensable = |(at, _): &(usize, usize)| self.spare.get(*at).copied().unwrap_or(0);
             let most = columns.iter().map(dispensable).max().unwrap_or(0);
@@ -147,6 +155,22 @@ pub fn cut_to_width(text: &str, width: usize) -> String {
         cut.push('…');
     }
     cut
+}
+
+/// A text in lines of at most so many columns, broken between words; a word that is longer stays
+/// whole.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A text for a cell: through the gate, and without blanks that would be lost in a column.
@@ -208,6 +232,13 @@ mod tests {
         assert_eq!(cut_to_width("Review the authentication", 11), "Review the…");
         assert_eq!(cut_to_width("src/a/very/long/path/to/a/file.rs", 10), "src/a/ver…");
         assert_eq!(cut_to_width("a bcdefghijklmnop", 8), "a bcdef…");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrap("Review the  shop", 10), ["Review the", "shop"]);
+        assert_eq!(wrap("a/very/long/path and", 5), ["a/very/long/path", "and"]);
+        assert_eq!(wrap(" ", 5), [""; 0]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::core::table::Tone;
 use crate::core::text::plural;
 use crate::core::time;
 use crate::errors::document::Record;
+use crate::session::ending::ending_in_words;
 
 /// What a line tells, in one line, and how it is meant.
 pub fn describe(entry: &Entry) -> (Tone, String) {
@@ -15,7 +16,10 @@ pub fn describe(entry: &Entry) -> (Tone, String) {
     let took = took(entry);
     match entry.kind {
         EntryKind::Start => (Tone::Strong, joined("session starts", &[("", what)])),
-        EntryKind::End => (Tone::Strong, joined("session ended", &[(": ", what), (": ", target)])),
+        EntryKind::End => (
+            Tone::Strong,
+            joined("session ended", &[(": ", &ending_in_words(what)), (": ", target)]),
+        ),
         EntryKind::Prompt if what == "machine" => (Tone::Dim, joined("message", &[(": ", text)])),
         EntryKind::Prompt => (Tone::Strong, joined("prompt", &[(": ", text)])),
         EntryKind::Command => (Tone::Plain, joined(&format!("/{what}"), &[(" ", text)])),

@@ -16,7 +16,9 @@ use crate::store::journal;
 use crate::store::view::View;
 
 /// Characters of a target before its message.
-const TARGET: usize = 40;
+const TARGET: usize = 30;
+/// Columns that a message has at least.
+const ROOM: usize = 36;
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     // One that cannot be read is said.
@@ -51,7 +53,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let mut out = project.print_table(&error_table(project, &shown, session.is_none()));
     let pending = match is_all {
         true => errors.summary.pending,
-        false => shown.iter().filter(|record| record.status == PENDING).count() as u64,
+        false => shown.iter().filter(|record| is_pending(record)).count() as u64,
     };
     let which = match &from {
         _ if is_all => "in all".to_owned(),
@@ -139,7 +141,7 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
             Cell::new(Tone::Dim, &project.short_moment(last_seen(record))),
             Cell::new(Tone::Dim, &session),
             Cell::new(Tone::Plain, &record.classification.replace('_', " ")),
-            Cell::new(tone, &record.status.replace('_', " ")),
+            Cell::new(tone, &status(record)),
             Cell::new(Tone::Dim, &retry(project, record)),
             Cell::new(Tone::Plain, &says),
         ]
@@ -153,7 +155,21 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
         ("RETRY", 4),
         ("MESSAGE", 0),
     ];
-    Table::with_head(&columns, records.iter().map(row).collect())
+    Table::with_head(&columns, records.iter().map(row).collect()).with_least(ROOM)
+}
+
+/// Whether somebody may try again.
+fn is_pending(record: &Record) -> bool {
+    record.status == PENDING && record.next_retry.is_some()
+}
+
+/// What became of it, in words.
+pub fn status(record: &Record) -> String {
+    match record.status.as_str() {
+        PENDING if is_pending(record) => "pending".to_owned(),
+        PENDING => "open".to_owned(),
+        other => other.replace('_', " "),
+    }
 }
 
 /// An id without what all of them begin with.

@@ -6,7 +6,7 @@ use crate::console::project::{Project, one_of, print_json};
 use crate::core::gate::{Printed, one_line};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
-use crate::errors::commands::list::retry;
+use crate::errors::commands::list::{retry, status};
 use crate::errors::document::Record;
 use crate::history::errors::{kept_errors, last_seen};
 
@@ -31,7 +31,7 @@ fn page(project: &Project, record: &Record) -> Printed {
     };
     field("error", &record.id);
     field("class", &record.classification.replace('_', " "));
-    field("status", &record.status.replace('_', " "));
+    field("status", &status(record));
     field("tried", &retry(project, record));
     let mut when = project.date_and_time(&record.timestamp);
     if last_seen(record) != record.timestamp {

@@ -5,13 +5,14 @@ use serde_json::json;
 use crate::agents::result::AgentResult;
 use crate::console::project::{Project, one_of, print_json};
 use crate::console::style::paint;
-use crate::core::gate::Printed;
+use crate::core::gate::{Printed, one_line};
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
-use crate::core::table::{Cell, Table, Tone};
+use crate::core::table::{Cell, Table, Tone, clean, wrap};
 use crate::core::text::{clip, in_parentheses, plural, short_count};
 use crate::core::time;
 use crate::errors::commands::list::error_table;
+use crate::errors::document::RECOVERED;
 use crate::history::describe::describe;
 use crate::history::sessions::known_ids;
 use crate::history::story::Story;
@@ -24,7 +25,8 @@ const FIRST: usize = 10;
 const LAST: usize = 30;
 /// Findings, errors and agents without `--all`.
 const BRIEF: usize = 10;
-const LONGEST_PROMPT: usize = 500;
+const LONGEST_PROMPT: usize = 400;
+const INDENT: usize = 2;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -85,14 +87,14 @@ impl Page<'_> {
         self.told("Hand-offs", story.told(EntryKind::Handoff));
         self.title("Timeline");
         if story.timeline.is_empty() {
-            self.out.line("  Its journal is gone, or nothing was told in it.");
+            self.out.push("  Its journal is gone, or nothing was told in it.\n");
         }
         self.entries(timeline);
         if left_out > 0 {
-            self.out.line(format!("  {} more (--all)", plural(left_out, "line")));
+            self.out.push(format!("  {} more (--all)\n", plural(left_out, "line")));
         }
         if let Some(text) = story.passed_over.in_words() {
-            self.out.line(format!("  {text}"));
+            self.out.push(format!("  {text}\n"));
         }
         self.out
     }
@@ -101,11 +103,17 @@ impl Page<'_> {
         let summary = &story.summary;
         let colour = self.project.style().colour;
         let title = summary.title().unwrap_or("A session without a prompt");
-        self.out.push(paint(Tone::Strong, &clip(title, LONGEST_PROMPT), colour));
-        self.out.push("\n");
+        let width = self.project.style().width;
+        for line in wrap(&clean(&clip(title, LONGEST_PROMPT)), width) {
+            self.out.push(paint(Tone::Strong, &line, colour));
+            self.out.push("\n");
+        }
         let mut field = |name: &str, text: String| {
-            if !text.is_empty() {
-                self.out.line(format!("{name}: {text}"));
+            let text = one_line(&text);
+            let lines = wrap(&format!("{name}: {text}"), width.saturating_sub(INDENT));
+            for (at, line) in lines.iter().filter(|_| !text.is_empty()).enumerate() {
+                self.out.push(" ".repeat(if at == 0 { 0 } else { INDENT }));
+                self.out.push(format!("{line}\n"));
             }
         };
         field("session", summary.session_id.clone());
@@ -205,8 +213,9 @@ impl Page<'_> {
         if gone > 0 {
             says.push(format!("{gone} whose record is gone"));
         }
-        says.push(format!("{} recovered", story.summary.errors.recovered));
-        self.out.line(format!("  {}", says.join(", ")));
+        let recovered = story.errors.iter().filter(|error| error.status == RECOVERED).count();
+        let recovered = story.summary.errors.recovered.max(recovered as u64);
+        self.out.push(format!("  {}; {recovered} recovered\n", one_line(&says.join(", "))));
         let newest = story.errors.len().saturating_sub(self.most());
         let shown = story.errors.get(newest..).unwrap_or_default();
         self.table(&error_table(self.project, shown, false), story.errors.len());
@@ -238,7 +247,7 @@ impl Page<'_> {
     fn table(&mut self, table: &Table, all: usize) {
         self.out.push(self.project.print_table_below(table));
         if all > table.len() {
-            self.out.line(format!("  and {} more (--all)", all - table.len()));
+            self.out.push(format!("  and {} more (--all)\n", all - table.len()));
         }
     }
 
