@@ -121,7 +121,7 @@ fn line(row: &[Cell], columns: &[(usize, usize)], width: usize) -> Vec<(Tone, St
     for (n, (at, wide)) in columns.iter().enumerate() {
         let Some(cell) = row.get(*at) else { continue };
         let is_last = n + 1 == columns.len();
-        let mut text = cut_to_width(&cell.text, left);
+        let mut text = cut_between_words(&cell.text, left);
         let padding = if is_last { 0 } else { (wide + GAP).saturating_sub(text.width()) };
         text.extend(std::iter::repeat_n(' ', padding.min(left.saturating_sub(text.width()))));
         left = left.saturating_sub(text.width());
@@ -130,31 +130,44 @@ fn line(row: &[Cell], columns: &[(usize, usize)], width: usize) -> Vec<(Tone, St
     pieces
 }
 
-/// A text in at most so many columns; where there is one near, the cut is between two words.
+/// A text in at most so many columns.
 pub fn cut_to_width(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let mut used = 0;
-    let mut cut: String = text
-        .chars()
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
-            used < width
-        })
-        .collect();
-    let is_inside_word = text.get(cut.len()..).is_some_and(|rest| !rest.starts_with(' '));
-    if let (true, Some((before, word))) = (is_inside_word, cut.rsplit_once(' '))
-        && word.width() <= LONGEST_WORD
-        && before.width() >= width / 2
-    {
-        cut.truncate(before.len());
-    }
-    cut.truncate(cut.trim_end().len());
+    let mut cut = head_below(text, width).to_owned();
     if width > 0 {
         cut.push('…');
     }
     cut
+}
+
+/// The same, cut between two words if there is such a place near the end.
+fn cut_between_words(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let head = head_below(text, width);
+    let is_inside_word = text.get(head.len()..).is_some_and(|rest| !rest.starts_with(' '));
+    let shorter = head.rsplit_once(' ').filter(|(before, word)| {
+        is_inside_word && word.width() <= LONGEST_WORD && before.width() >= width / 2
+    });
+    let mut cut = shorter.map_or(head, |(before, _)| before).trim_end().to_owned();
+    if width > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+/// The beginning of a text that leaves a column for the mark of a cut.
+fn head_below(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let fits = |(_, c): &(usize, char)| {
+        used += c.width().unwrap_or(0);
+        used < width
+    };
+    let end = text.char_indices().take_while(fits).last().map_or(0, |(at, c)| at + c.len_utf8());
+    text.get(..end).unwrap_or_default()
 }
 
 /// A text in lines of at most so many columns, broken between words; a word that is longer stays
@@ -228,10 +241,10 @@ mod tests {
 
     #[test]
     fn a_cut_is_between_words() {
-        assert_eq!(cut_to_width("Review the authentication", 16), "Review the…");
-        assert_eq!(cut_to_width("Review the authentication", 11), "Review the…");
-        assert_eq!(cut_to_width("src/a/very/long/path/to/a/file.rs", 10), "src/a/ver…");
-        assert_eq!(cut_to_width("a bcdefghijklmnop", 8), "a bcdef…");
+        assert_eq!(cut_between_words("Review the authentication", 16), "Review the…");
+        assert_eq!(cut_between_words("Review the authentication", 11), "Review the…");
+        assert_eq!(cut_between_words("src/a/very/long/path/to/a/file.rs", 10), "src/a/ver…");
+        assert_eq!(cut_between_words("a bcdefghijklmnop", 8), "a bcdef…");
     }
 
     #[test]

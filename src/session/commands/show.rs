@@ -231,16 +231,16 @@ impl Page<'_> {
     }
 
     fn entries(&mut self, entries: &[&Entry]) {
-        let row = |entry: &&Entry| {
+        let times: Vec<&str> = entries.iter().map(|entry| entry.time.as_str()).collect();
+        let row = |(entry, time): (&&Entry, String)| {
             let (tone, words) = describe(entry);
             let agent = entry.agent.as_deref().map(|id| short(id, &[])).unwrap_or_default();
-            vec![
-                Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
-                Cell::new(Tone::Id, &agent),
-                Cell::new(tone, &words),
-            ]
+            vec![Cell::new(Tone::Dim, &time), Cell::new(Tone::Id, &agent), Cell::new(tone, &words)]
         };
-        let table = Table::new(&[0, 1, 0], entries.iter().map(row).collect());
+        let table = Table::new(
+            &[0, 1, 0],
+            entries.iter().zip(self.project.moments(&times)).map(row).collect(),
+        );
         self.table(&table, entries.len());
     }
 
