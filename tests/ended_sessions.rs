@@ -2,6 +2,7 @@
 //! colours in lists.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "a test fails by panicking, and makes its own files"

@@ -129,3 +129,47 @@ fn unless_zero(count: u64) -> String {
 fn dollars(usd: f64) -> String {
     format!("${usd:.2}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::transcript::Tokens;
+    use crate::console::style::ColourChoice;
+    use crate::process::Process;
+    use crate::session::metrics::Agents;
+
+    fn full() -> SessionSummary {
+        SessionSummary {
+            session_id: "0f3e8a2c-1111-4222-8333-444455556666".into(),
+            started: "2025-12-29T10:30:00Z".into(),
+            seconds: Some(240),
+            task: Some("Review the shop and its authentication".into()),
+            reason: Some("bypass_permissions_disabled".into()),
+            agents: Agents { spawned: 12, ..Agents::default() },
+            findings: 3,
+            tokens: Some(Tokens { input: 1_234_567, ..Tokens::default() }),
+            cost_usd: Some(1.239),
+            ..SessionSummary::default()
+        }
+    }
+
+    fn lines(width: usize) -> Vec<String> {
+        let process = Process::given(&[], &[("HOOKKEEPER_FIXED_TIME", "2026-01-29T10:30:00Z")]);
+        let project = Project { process: &process, named: None, colour: ColourChoice::Never };
+        let other = SessionSummary { session_id: "0f3e8a2c-2222".into(), ..full() };
+        let lines = table(&project, &[full(), other]).lines(width).into_iter();
+        lines.map(|line| line.into_iter().map(|(_, text)| text).collect()).collect()
+    }
+
+    #[test]
+    fn eighty_columns_have_whole_words() {
+        let narrow = lines(80);
+        assert!(narrow.iter().all(|line| line.chars().count() <= 80), "{narrow:#?}");
+        assert!(narrow[1].starts_with("0f3e8a2c-1  2025-12-29  4 min"), "{narrow:#?}");
+        assert!(narrow[1].contains("permissions off"), "{narrow:#?}");
+        assert!(narrow[1].ends_with(" Review the shop and…"), "{narrow:#?}");
+        let wide = lines(200);
+        assert!(wide[0].ends_with("AGENTS  FINDINGS  TOKENS  COST   TASK"), "{wide:#?}");
+        assert!(wide[1].contains("12      3         1.2M    $1.24  Review"), "{wide:#?}");
+    }
+}
