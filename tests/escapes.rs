@@ -432,6 +432,7 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         (_, option) if option.starts_with("--") => option,
         ("agents", "ID") => "a1",
         ("errors", "ID") => "error-",
+        ("sessions", "ID") => return Some(books::session()),
         ("queue", "ID") => "work-001",
         ("execute" | "run-verify", "ID") => "L1-001",
         ("execute" | "run-verify", "TASKS_PATH") => {

@@ -239,7 +239,7 @@ fn they_are_listed_and_closed() {
     let (path, text) = written(&scratch, &["--type", "task", "--title", "The form"]);
     good(handoff(&scratch, &["--type", "session", "--title", "All of it"]));
     let list = good(handoff(&scratch, &["list"]));
-    assert!(list.contains("task-2026-01-29     open  0s ago  The form\n"), "{list}");
+    assert!(list.contains("task-2026-01-29     open    0s ago  The form\n"), "{list}");
     let unknown = handoff(&scratch, &["close", "task-2026-01-30"]);
     refused(&unknown, "branch feat/login has no hand-off task-2026-01-30; open: ");
     assert_eq!(handoff(&scratch, &["close"]).code, Some(64));

@@ -170,7 +170,7 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 37] = [
     &["status"],
     &["status", "--json"],
     &["status", "--all"],
@@ -178,8 +178,11 @@ const COMMANDS: [&[&str]; 34] = [
     &["agents", "--json"],
     &["errors"],
     &["errors", "--json"],
+    &["errors", "--all"],
     &["sessions"],
     &["sessions", "--json"],
+    &["sessions", "--all"],
+    &["sessions", "show", OTHER],
     &["log"],
     &["log", "--runs"],
     &["log", "--json"],

@@ -241,7 +241,7 @@ fn watching_into_a_pipe_prints_changes_until_q() {
 fn watching_as_text_has_a_line_with_the_time_and_ends_with_its_reader() {
     let scratch = busy();
     let (mut child, mut stdout) = watch(&scratch, &[]);
-    assert_eq!(next_line(&mut stdout), "--- 2026-01-29T10:13:00Z\n");
+    assert_eq!(next_line(&mut stdout), "--- 2026-01-29 10:13:00\n");
     assert_eq!(next_line(&mut stdout), "~/shop\n");
     // Its stdin ends, and it goes on; nobody listens any more, and it does not.
     drop(child.stdin.take());

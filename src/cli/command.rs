@@ -51,17 +51,17 @@ pub enum Command {
     Statusline(statusline::Arguments),
     /// The agents that run, and what those of a session found
     #[command(
-        after_help = "Examples:\n  hookkeeper agents\n  hookkeeper agents --session 0f3e\n  hookkeeper agents show a1b2\n  hookkeeper agents stuck\n  hookkeeper agents nudge a1b2 --message 'How far are you?'"
+        after_help = "Examples:\n  hookkeeper agents\n  hookkeeper agents --session 0f3e     # of ended sessions too\n  hookkeeper agents show a1b2\n  hookkeeper agents stuck\n  hookkeeper agents nudge a1b2 --message 'How far are you?'"
     )]
     Agents(agents::Arguments),
     /// What failed, by class, and whether a retry makes sense
     #[command(
-        after_help = "Examples:\n  hookkeeper errors\n  hookkeeper errors --all --json\n  hookkeeper errors resolve 3f2a"
+        after_help = "Examples:\n  hookkeeper errors\n  hookkeeper errors --since 7d         # of ended sessions too\n  hookkeeper errors show 3f2a\n  hookkeeper errors --all --json\n  hookkeeper errors resolve 3f2a"
     )]
     Errors(errors::Arguments),
     /// Sessions that live, and sessions that have ended
     #[command(
-        after_help = "Examples:\n  hookkeeper sessions\n  hookkeeper sessions --all --json | jq '.ended | length'"
+        after_help = "Examples:\n  hookkeeper sessions\n  hookkeeper sessions show 0f3e        # the story of one\n  hookkeeper sessions --all --json | jq '.ended | length'"
     )]
     Sessions(sessions::Arguments),
     /// What happened, line by line: prompts, tool calls, agents, errors, loops

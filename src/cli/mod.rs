@@ -22,6 +22,7 @@ use crate::branch::commands as branch;
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::console::project::Project;
+use crate::console::style::ColourChoice;
 use crate::core::gate::Words;
 use crate::core::outcome::Outcome;
 use crate::doctor::commands as doctor;
@@ -48,6 +49,16 @@ struct Arguments {
     /// The project (default: the one that the working directory is in)
     #[arg(short = 'C', long = "dir", value_name = "DIR", global = true)]
     dir: Option<PathBuf>,
+    /// Colours: auto (on a terminal, unless NO_COLOR is set), always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    color: ColourChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -67,7 +78,7 @@ pub fn run(process: &Process) -> Outcome {
         }
         Err(help) => return Outcome::printed(help.to_string()),
     };
-    let project = Project { process, named: arguments.dir.as_deref() };
+    let project = Project { process, named: arguments.dir.as_deref(), colour: arguments.color };
     let done = match &arguments.command {
         Command::Install(options) => install::run(&project, options),
         Command::Uninstall(options) => uninstall::run(&project, options),

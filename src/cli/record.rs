@@ -8,7 +8,9 @@ use crate::client::settings::edit;
 use crate::console::project::Project;
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
+use crate::core::table::row;
 use crate::state::Source;
+use crate::state::panel::short;
 use crate::store::home::SETTINGS;
 use crate::store::recorded::{FOLDER, ROOM};
 
@@ -68,16 +70,15 @@ fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
     let view = project.view()?;
     let names = view.as_ref().map(|view| view.names(FOLDER)).unwrap_or_default();
     let mut lines = Vec::new();
+    let mut rows = Vec::new();
     for name in names.iter().filter(|name| !name.starts_with('.')) {
         let bytes = view.as_ref().and_then(|view| view.bytes(&format!("{FOLDER}/{name}")).ok()?);
         let bytes = bytes.unwrap_or_default();
         let payload = Object::parse(&bytes).unwrap_or_default();
         let event = payload.text("hook_event_name").unwrap_or_default();
         let session = payload.text("session_id").unwrap_or_default();
-        lines.push(match as_json {
-            true => json!({"file": format!(".claude/state/{ROOM}/{name}"), "event": event, "session_id": session, "bytes": bytes.len()}).to_string(),
-            false => format!("{event:<20} {session}  {:>7} bytes  {name}", bytes.len()),
-        });
+        rows.push(row![event, short(&session, &[]), bytes.len(), name]);
+        lines.push(json!({"file": format!(".claude/state/{ROOM}/{name}"), "event": event, "session_id": session, "bytes": bytes.len()}).to_string());
     }
     if lines.is_empty() && as_json {
         return Ok(Outcome::quiet());
@@ -88,10 +89,13 @@ fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
             false => "Nothing is recorded. Switch it on: hookkeeper record on".into(),
         });
     } else if !as_json {
-        lines.push(format!(
+        let columns = [("EVENT", 0), ("SESSION", 1), ("BYTES", 2), ("FILE", 0)];
+        let mut out = project.print_rows(&columns, &rows);
+        out.push(format!(
             "{} in .claude/state/{ROOM}; play them: hookkeeper replay .claude/state/{ROOM}",
             names.len()
         ));
+        return Ok(Outcome::printed(out));
     }
     Ok(Outcome::printed(lines.join("\n")))
 }

@@ -8,12 +8,13 @@ use crate::console::diff;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
-use crate::core::table::{self, row};
+use crate::core::table::row;
 use crate::core::text::plural;
 use crate::loops::queue::document::Queue;
 use crate::loops::queue::page::LoopStateText;
 use crate::session::active::Active;
 use crate::session::current::CurrentFile;
+use crate::state::panel::short;
 use crate::state::{Doc, Document, Source};
 use crate::store::view::View;
 
@@ -75,10 +76,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         bail!("there is no backup yet: {} has no state", project.root()?.display());
     };
     match &options.what {
-        What::List { json } => list(&view, *json),
-        What::Show { backup, json } => show(&view, backup, *json),
+        What::List { json } => list(project, &view, *json),
+        What::Show { backup, json } => show(project, &view, backup, *json),
         What::Diff { backup, other, json } => {
-            let colour = !json && project.process.terminal().colour;
+            let colour = !json && project.terminal().colour;
             let (from, old) = side(&view, backup)?;
             let (to, new) = side(&view, other)?;
             let text = compare((&from, &old), (&to, &new), colour);
@@ -122,7 +123,10 @@ fn find(view: &View, named: &str) -> anyhow::Result<(String, Backup)> {
     Ok((file, backup))
 }
 
-fn list(view: &View, as_json: bool) -> anyhow::Result<Outcome> {
+const COLUMNS: [(&str, u8); 6] =
+    [("BACKUP", 0), ("WHEN", 0), ("SESSION", 1), ("TOKENS", 2), ("REASON", 3), ("FILE", 4)];
+
+fn list(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome> {
     let mut backups: Vec<(String, Backup)> = Vec::new();
     for file in files(view) {
         let backup = view.state().get_by::<Backup>(&file).cloned();
@@ -145,24 +149,26 @@ fn list(view: &View, as_json: bool) -> anyhow::Result<Outcome> {
         .enumerate()
         .map(|(n, (file, backup))| {
             let tokens = backup.context_tokens_before;
-            let tokens = tokens.map_or_else(String::new, |tokens| format!("{tokens} tokens"));
-            row![n + 1, backup.timestamp, backup.session_id, tokens, backup.reason, file]
+            let tokens = tokens.map_or_else(String::new, |tokens| tokens.to_string());
+            let when = project.moment(&backup.timestamp);
+            row![n + 1, when, short(&backup.session_id, &[]), tokens, backup.reason, file]
         })
         .collect();
     Ok(Outcome::printed(match rows.is_empty() {
         true => NONE.into(),
-        false => table::align(&rows),
+        false => project.print_rows(&COLUMNS, &rows).trimmed(),
     }))
 }
 
-fn show(view: &View, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
+fn show(project: &Project, view: &View, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let (file, backup) = find(view, named)?;
     if as_json {
         return print_json(&backup);
     }
     let whole =
         if is_whole(&backup) { "" } else { " (it was changed since: the checksum differs)" };
-    let mut out = format!("{file}{whole}\n{}  {}\n", backup.timestamp, backup.reason);
+    let mut out =
+        format!("{file}{whole}\n{}  {}\n", project.date_and_time(&backup.timestamp), backup.reason);
     out.push_str(&format!("session: {}\n", backup.session_id));
     if let Some(tokens) = backup.context_tokens_before {
         out.push_str(&format!(
@@ -255,7 +261,7 @@ fn restore(project: &Project, view: &View, named: &str, dry: bool) -> anyhow::Re
     if dry {
         let mut now = side(view, "now")?.1;
         (now.active_agents, now.session) = (Value::Null, Value::Null);
-        let text = compare(("now", &now), (&file, &preserved), project.process.terminal().colour);
+        let text = compare(("now", &now), (&file, &preserved), project.terminal().colour);
         return Ok(Outcome::printed(if text.is_empty() {
             "nothing would change".into()
         } else {

@@ -2,5 +2,7 @@
 
 pub mod checkout;
 pub mod diff;
+pub mod local_time;
 pub mod project;
 pub mod screen;
+pub mod style;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::Value;
 
+use crate::console::style::ColourChoice;
 use crate::core::error::Result;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
@@ -60,6 +61,8 @@ pub struct Project<'a> {
     pub process: &'a Process,
     /// `-C DIR`
     pub named: Option<&'a Path>,
+    /// `--color`
+    pub colour: ColourChoice,
 }
 
 impl Project<'_> {

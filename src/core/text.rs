@@ -65,6 +65,16 @@ pub fn plural(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// `950`, `12.3k`, `4.5M`: tokens, for people.
+pub fn short_count(count: u64) -> String {
+    let count_f = count as f64;
+    match count {
+        0..1000 => count.to_string(),
+        1000..999_950 => format!("{:.1}k", count_f / 1e3),
+        _ => format!("{:.1}M", count_f / 1e6),
+    }
+}
+
 /// A path below the project's root as the project sees it.
 pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)

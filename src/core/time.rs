@@ -60,9 +60,45 @@ pub fn human(seconds: u64) -> String {
     }
 }
 
+/// How long something took, in milliseconds: `1.2 s`, `12 s`, `4 min`, `2.5 h`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms as f64 / 1000.0;
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..10_000 if !ms.is_multiple_of(1000) => format!("{seconds:.1} s"),
+        1000..120_000 => format!("{seconds:.0} s"),
+        120_000..7_200_000 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+/// The same for whole seconds: `0 s`, `12 s`, `4 min`.
+pub fn duration_of_seconds(seconds: u64) -> String {
+    match seconds {
+        0 => "0 s".to_owned(),
+        seconds => duration(seconds.saturating_mul(1000)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_are_as_exact_as_people_need_them() {
+        for (ms, text) in [
+            (30, "30 ms"),
+            (1234, "1.2 s"),
+            (12_000, "12 s"),
+            (240_000, "4 min"),
+            (9_000_000, "2.5 h"),
+        ] {
+            assert_eq!(duration(ms), text);
+        }
+        let seconds = [0, 5, 119, 120].map(duration_of_seconds);
+        assert_eq!(seconds, ["0 s", "5 s", "119 s", "2 min"]);
+        assert!(duration_of_seconds(u64::MAX).ends_with(" h"));
+    }
 
     #[test]
     fn spelling_round_trips() {

@@ -35,7 +35,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let failed = checked.iter().any(|checked| checked.finding.level == Level::Error);
     let text = match options.json {
         true => print::render_json(&checked),
-        false => print::render_text(&checked, project.process.terminal().colour, options.fix),
+        false => print::render_text(&checked, project.terminal().colour, options.fix),
     };
     Ok(Outcome { stdout: Some(text), stderr: None, code: u8::from(failed) })
 }

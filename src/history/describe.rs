@@ -4,7 +4,9 @@ use crate::agents::result::AgentResult;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::table::Tone;
 use crate::core::text::plural;
+use crate::core::time;
 use crate::errors::document::Record;
+use crate::session::ending::ending_in_words;
 
 /// What a line tells, in one line, and how it is meant.
 pub fn describe(entry: &Entry) -> (Tone, String) {
@@ -14,7 +16,10 @@ pub fn describe(entry: &Entry) -> (Tone, String) {
     let took = took(entry);
     match entry.kind {
         EntryKind::Start => (Tone::Strong, joined("session starts", &[("", what)])),
-        EntryKind::End => (Tone::Strong, joined("session ended", &[(": ", what), (": ", target)])),
+        EntryKind::End => (
+            Tone::Strong,
+            joined("session ended", &[(": ", &ending_in_words(what)), (": ", target)]),
+        ),
         EntryKind::Prompt if what == "machine" => (Tone::Dim, joined("message", &[(": ", text)])),
         EntryKind::Prompt => (Tone::Strong, joined("prompt", &[(": ", text)])),
         EntryKind::Command => (Tone::Plain, joined(&format!("/{what}"), &[(" ", text)])),
@@ -87,19 +92,8 @@ fn joined(first: &str, parts: &[(&str, &str)]) -> String {
 /// ` (1.2 s)`, for what took long enough to be of interest.
 fn took(entry: &Entry) -> String {
     match entry.ms {
-        Some(ms @ 1000..) => format!(" ({})", spell_millis(ms)),
-        Some(ms @ 100..) => format!(" ({ms} ms)"),
+        Some(ms @ 100..) => format!(" ({})", time::duration(ms)),
         _ => String::new(),
-    }
-}
-
-fn spell_millis(ms: u64) -> String {
-    let seconds = ms as f64 / 1000.0;
-    match ms {
-        0..10_000 => format!("{seconds:.1} s"),
-        10_000..120_000 => format!("{seconds:.0} s"),
-        120_000..7_200_000 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
     }
 }
 

@@ -1,6 +1,10 @@
 //! What happened: the journals of all sessions, as people ask for them. The lines themselves are
 //! `core/journal`, their files `store/journal`.
 
+pub mod agents;
 pub mod commands;
 pub mod describe;
+pub mod errors;
 pub mod filter;
+pub mod sessions;
+pub mod story;

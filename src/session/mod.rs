@@ -2,6 +2,7 @@ pub mod active;
 pub mod cleared;
 pub mod commands;
 pub mod current;
+pub mod ending;
 pub mod lineage;
 pub mod live;
 pub mod metrics;

@@ -9,8 +9,9 @@ use serde_json::json;
 use crate::client::transcript::context_use::context_use;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
-use crate::core::time::Time;
+use crate::core::time::{self, Time};
 use crate::session::current;
+use crate::session::ending::ending_in_words;
 use crate::session::live::Live;
 use crate::session::metrics::{Entry, Metrics};
 use crate::session::record::live_sessions;
@@ -111,11 +112,11 @@ pub fn earlier(context: &PanelContext) -> Section {
 fn earlier_panel(entries: &[Entry]) -> Option<Panel> {
     let row = |entry: &Entry| {
         let counts = format!(
-            "{} min, {}, {}, ended: {}",
-            entry.duration_minutes,
+            "{}, {}, {}, {}",
+            time::duration_of_seconds(entry.duration_minutes.saturating_mul(60)),
             plural(entry.agents.spawned as usize, "agent"),
             plural(entry.errors.total as usize, "error"),
-            entry.ended
+            ending_in_words(&entry.ended)
         );
         vec![
             Cell::new(Tone::Dim, &entry.date),

@@ -17,7 +17,6 @@ use anyhow::Context as _;
 use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use overview::Observed;
-use text::TextStyle;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -45,10 +44,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if options.json {
         return print_json(&seen.json(&root));
     }
-    let terminal = project.process.terminal();
-    let look = TextStyle { width: text::width(terminal), colour: terminal.colour };
     let place = text::place(&root, home.as_deref());
-    Ok(Outcome::printed(text::render(&seen, &place, project.process.now(), look)))
+    Ok(Outcome::printed(text::render(&seen, &place, project.process.now(), project.style())))
 }
 
 const LEAST: f64 = 0.1;

@@ -11,6 +11,7 @@ use crate::agents::synthesis::{ParkedSynthesis, Summary, Synthesis};
 use crate::branch::document::BranchState;
 use crate::branch::panels::is_quiet;
 use crate::console::project::Project;
+use crate::console::style::{ColourChoice, paint};
 use crate::core::gate::Printed;
 use crate::core::id::{BranchKey, TaskSlug};
 use crate::core::json::Object;
@@ -29,13 +30,12 @@ use crate::session::live::Live;
 use crate::state::{Document, State};
 use crate::store::view::View;
 use crate::turn::root;
-use crate::view::text::paint;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// With colours: the client passes them on
-    #[arg(long)]
-    color: bool,
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "always", default_value = "never", hide_default_value = true, hide_possible_values = true)]
+    color: ColourChoice,
 }
 
 const MOST: usize = 120;
@@ -59,7 +59,7 @@ pub fn run(project: &Project, options: &Arguments) -> Outcome {
     }
     let columns = project.process.env("COLUMNS").and_then(|columns| columns.parse().ok());
     let width = columns.filter(|columns| *columns > 0).unwrap_or(MOST).min(MOST);
-    Outcome::printed(line(&parts, width, options.color))
+    Outcome::printed(line(&parts, width, options.color == ColourChoice::Always))
 }
 
 /// What the client's object says. All of it is optional.

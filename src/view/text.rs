@@ -2,31 +2,15 @@
 
 use std::path::Path;
 
-use crate::console::screen;
+use crate::console::style::{TextStyle, paint, paint_line};
 use crate::core::gate::Printed;
 use crate::core::table::{Tone, clean};
 use crate::core::time::Time;
-use crate::process::Terminal;
 use crate::state::panel::Panel;
 use crate::turn::root;
 use crate::view::overview::Observed;
 
-/// How the text may look.
-#[derive(Clone, Copy)]
-pub struct TextStyle {
-    pub width: usize,
-    pub colour: bool,
-}
-
 const INDENT: usize = 2;
-/// Texts that go into a file or to a program are not cut to a width.
-const WHOLE: usize = 1000;
-
-/// How wide the text may be.
-pub fn width(terminal: Terminal) -> usize {
-    let columns = terminal.is_terminal.then(screen::columns).flatten();
-    columns.map_or(WHOLE, usize::from)
-}
 
 pub fn render(seen: &Observed, place: &str, now: Time, look: TextStyle) -> Printed {
     let overview = match seen {
@@ -57,34 +41,13 @@ fn render_panel(panel: &Panel, look: TextStyle) -> Printed {
     out.push("\n");
     let lines = panel.table.lines(look.width.saturating_sub(INDENT));
     for line in lines.iter().take(panel.brief) {
-        let pieces = line.iter().map(|(tone, text)| paint(*tone, text, look.colour));
         out.push(" ".repeat(INDENT));
-        out.push(pieces.collect::<Printed>().trimmed());
-        out.push("\n");
+        out.push(paint_line(line, look.colour));
     }
     if let Some(more) = lines.len().checked_sub(panel.brief).filter(|more| *more > 0) {
         out.push(paint(Tone::Dim, &format!("  and {more} more (--json has all)\n"), look.colour));
     }
     out
-}
-
-/// Only what every terminal knows, and what can be read on light and on dark.
-pub fn paint(tone: Tone, text: &str, colour: bool) -> Printed {
-    let code = match tone {
-        Tone::Plain => return text.into(),
-        _ if !colour || text.trim().is_empty() => return text.into(),
-        Tone::Dim => "2",
-        Tone::Strong => "1",
-        Tone::Id => "36",
-        Tone::Good => "32",
-        Tone::Warn => "1;33",
-        Tone::Bad => "1;31",
-    };
-    // Padding stays outside, so that a line can be trimmed.
-    let shown = text.trim_end();
-    let mut painted = Printed::painted(code, shown);
-    painted.push(text.strip_prefix(shown).unwrap_or_default());
-    painted
 }
 
 /// A project's path as people write it.

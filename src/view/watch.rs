@@ -18,7 +18,7 @@ use crate::store::journal::Journal;
 use crate::store::view::View;
 use crate::view::overview::Observed;
 use crate::view::picture::{self, Scene};
-use crate::view::text::{self, TextStyle};
+use crate::view::text;
 
 /// More than the largest screen shows.
 const RUNS: usize = 100;
@@ -38,7 +38,7 @@ pub fn run(project: &Project, interval: Duration, json: bool, all: bool) -> anyh
     let (root, home) = (project.root()?, project.process.home());
     let place = text::place(&root, home.as_deref());
     let watched = Watcher { project, root, home, place, interval, all };
-    let terminal = project.process.terminal();
+    let terminal = project.terminal();
     if json || terminal.dumb || !terminal.is_terminal {
         return watched.print(json);
     }
@@ -47,7 +47,7 @@ pub fn run(project: &Project, interval: Duration, json: bool, all: bool) -> anyh
 
 impl Watcher<'_> {
     fn draw(&self) -> io::Result<()> {
-        let colour = self.project.process.terminal().colour;
+        let colour = self.project.terminal().colour;
         let mut screen = Screen::open()?;
         let (mut seen, mut log) = self.look();
         let mut looked = self.project.process.elapsed();
@@ -93,7 +93,6 @@ impl Watcher<'_> {
         let signals = Signals::noted()?;
         let mut lines = Lines::default();
         let mut before = None;
-        let terminal = self.project.process.terminal();
         while !signals.say_end() {
             let now = self.project.process.now();
             let seen = Observed::look(&self.root, self.home.as_deref(), self.all);
@@ -102,8 +101,11 @@ impl Watcher<'_> {
             let text = match json {
                 true => after.1.clone(),
                 false => {
-                    let look = TextStyle { width: text::width(terminal), colour: false };
-                    let mut text = Printed::from(format!("--- {}\n", time::spell(now)));
+                    let look = self.project.style();
+                    let mut text = Printed::from(format!(
+                        "--- {}\n",
+                        self.project.date_and_time(&time::spell(now))
+                    ));
                     text.push(text::render(&seen, &self.place, now, look));
                     text
                 }

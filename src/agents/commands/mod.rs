@@ -7,18 +7,18 @@ pub mod stuck;
 use anyhow::{Context as _, bail};
 
 use crate::agents::agent::{Agent, LONGEST_NUDGE};
-use crate::agents::result::{AgentResult, ArchivedResult};
+use crate::agents::result::AgentResult;
 use crate::branch::agents_document::BranchAgents;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::one_line;
-use crate::core::id::{BranchKey, FileStem};
+use crate::core::id::BranchKey;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, in_parentheses, plural};
-use crate::core::time::{self, Time};
+use crate::core::time;
+use crate::history::agents::{UNKNOWN, kept_results};
 use crate::session::live::Live;
 use crate::session::record;
 use crate::state::plan::Plan;
-use crate::state::{Doc, Document};
 use crate::store::view::View;
 
 #[derive(clap::Args)]
@@ -75,50 +75,33 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             })),
         };
     };
-    let now = project.process.now();
     match (&options.what, &options.session) {
-        (Some(What::Show { id }), _) => show(&view, id, now, options.json),
+        (Some(What::Show { id }), _) => show(project, &view, id, options.json),
         (Some(What::Stuck), _) => stuck::run(project, &view, options.json),
-        (_, Some(session)) => list::of_session(&view, session, now, options.json),
-        _ => list::running(&view, now, options.json),
+        (_, Some(session)) => list::of_session(project, &view, session, options.json),
+        _ => list::running(project, &view, options.json),
     }
 }
 
-/// Where the results of ended sessions are.
-const ARCHIVE: &str = "state/agents/results-archive";
-
-/// The results of live sessions and of these ended ones, by folder, in the order of their starts.
-fn results(view: &View, archives: &[String]) -> Vec<AgentResult> {
-    let state = view.state();
-    let mut results: Vec<AgentResult> = state.all::<AgentResult>().cloned().collect();
-    for session in archives {
-        for name in view.names(&format!("{ARCHIVE}/{session}")) {
-            let agent = name.strip_suffix(".json").filter(|agent| !FileStem::is_reserved(agent));
-            let Some(agent) = agent else { continue };
-            let doc = ArchivedResult::ROWS.first();
-            let doc = doc.map(|row| Doc::new(row, format!("{session}/{agent}")));
-            let read = doc.and_then(|doc| state.read_doc::<ArchivedResult>(doc).value);
-            results.extend(read.map(|archived| archived.0.clone()));
-        }
-    }
-    results.sort_by(|a, b| a.started.cmp(&b.started));
-    results
-}
-
-fn show(view: &View, named: &str, now: Time, as_json: bool) -> anyhow::Result<Outcome> {
+fn show(project: &Project, view: &View, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let running: Vec<Agent> = view.lives().into_iter().flat_map(|live| live.agents).collect();
-    let finished = results(view, &view.names(ARCHIVE));
+    let finished = kept_results(view, None);
     let ids = running.iter().map(|agent| agent.id.clone());
     let ids: Vec<String> = ids.chain(finished.iter().map(|r| r.agent_id.clone())).collect();
     let id = crate::console::project::one_of(named, &ids, "agent", "")?;
     if let Some(agent) = running.iter().find(|agent| agent.id == id) {
-        return if as_json { print_json(agent) } else { Ok(Outcome::printed(at_work(agent, now))) };
+        return if as_json {
+            print_json(agent)
+        } else {
+            Ok(Outcome::printed(at_work(project, agent)))
+        };
     }
     let result = finished.iter().find(|result| result.agent_id == id).context("it is gone")?;
-    if as_json { print_json(result) } else { Ok(Outcome::printed(in_full(result))) }
+    if as_json { print_json(result) } else { Ok(Outcome::printed(in_full(project, result))) }
 }
 
-fn at_work(agent: &Agent, now: Time) -> String {
+fn at_work(project: &Project, agent: &Agent) -> String {
+    let now = project.process.now();
     let mut out = format!(
         "{}  {}, {}, for {}, seen {} ago\n",
         agent.id,
@@ -128,6 +111,7 @@ fn at_work(agent: &Agent, now: Time) -> String {
         time::human(time::age(&agent.last_seen, now))
     );
     out.push_str(&format!("task: {}\n", clip(agent.task_text(), 200)));
+    out.push_str(&format!("started: {}\n", project.date_and_time(&agent.started)));
     out.push_str(&format!("session: {}\n", agent.session_id));
     out.push_str(&started_by(agent.parent_agent.as_deref(), agent.workflow.as_deref()));
     if agent.nudge_count > 0 {
@@ -136,15 +120,18 @@ fn at_work(agent: &Agent, now: Time) -> String {
     out
 }
 
-fn in_full(result: &AgentResult) -> String {
-    let mut out = format!(
-        "{}  {}, {}, took {}\n",
-        result.agent_id,
-        result.kind,
-        result.status,
-        time::human(result.duration_seconds)
-    );
+fn in_full(project: &Project, result: &AgentResult) -> String {
+    let took = match result.status.as_str() {
+        UNKNOWN => "nobody knows how it ended".to_owned(),
+        _ => format!("took {}", time::human(result.duration_seconds)),
+    };
+    let mut out = format!("{}  {}, {}, {took}\n", result.agent_id, result.kind, result.status);
     out.push_str(&format!("task: {}\n", clip(result.task.as_deref().unwrap_or("not known"), 200)));
+    let mut when = project.date_and_time(&result.started);
+    if !result.completed.is_empty() {
+        when = format!("{when} to {}", project.date_and_time(&result.completed));
+    }
+    out.push_str(&format!("when: {when}\n"));
     out.push_str(&format!("session: {}\n", result.session_id));
     out.push_str(&started_by(result.parent_agent.as_deref(), result.workflow.as_deref()));
     if let Some(tokens) = result.metrics.extra.get("tokens") {

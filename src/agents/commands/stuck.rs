@@ -4,13 +4,12 @@
 use serde_json::{Value, json};
 
 use crate::agents::agent::Agent;
-use crate::agents::commands::list::running_row;
 use crate::branch::tracked::Tracked;
 use crate::branch::witness;
 use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
-use crate::core::table::{self, row};
-use crate::core::text::{clip, plural};
+use crate::core::table::row;
+use crate::core::text::plural;
 use crate::core::time::{self, Time};
 use crate::process::files;
 use crate::store::view::View;
@@ -36,12 +35,14 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
         )));
     }
     let rows: Vec<_> = stuck.iter().map(|(one, silent)| as_row(one, *silent, now)).collect();
-    let mut text = table::align(&rows);
+    let columns =
+        [("AGENT", 0), ("STATUS", 1), ("TYPE", 4), ("TIME", 3), ("SILENT", 2), ("TASK", 0)];
+    let mut text = project.print_rows(&columns, &rows);
     if stuck.iter().any(|(one, _)| matches!(one, Stuck::Own(_))) {
-        text.push_str("\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.");
+        text.push("\nWhat you can do: hookkeeper agents nudge ID, stop it in Claude Code (/tasks), or wait: it counts as completed if it finishes.");
     }
     if stuck.iter().any(|(one, _)| matches!(one, Stuck::Left { .. })) {
-        text.push_str("\nWhat another tool has left behind no session knows: hookkeeper agents close ID strikes it off.");
+        text.push("\nWhat another tool has left behind no session knows: hookkeeper agents close ID strikes it off.");
     }
     Ok(Outcome::printed(text))
 }
@@ -83,9 +84,8 @@ fn as_row(stuck: &Stuck, silent: u64, now: Time) -> Vec<String> {
     let silent = format!("silent {}", time::human(silent));
     match stuck {
         Stuck::Own(agent) => {
-            let mut row = running_row(agent, now);
-            row.insert(4, silent);
-            row
+            let age = format!("for {}", time::human(time::age(&agent.started, now)));
+            row![agent.id, agent.status, agent.kind, age, silent, agent.task_text()]
         }
         Stuck::Left { entry, folder } => row![
             entry.id,
@@ -93,7 +93,7 @@ fn as_row(stuck: &Stuck, silent: u64, now: Time) -> Vec<String> {
             entry.kind,
             format!("for {}", time::human(entry.age(now))),
             silent,
-            clip(entry.description.as_deref().unwrap_or("task not known"), 80),
+            entry.description.as_deref().unwrap_or("task not known"),
         ],
     }
 }

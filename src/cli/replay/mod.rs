@@ -69,7 +69,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let lines = Lines::default();
     let mut failed = 0;
     let mut before = Tree::read(state_root, home);
-    let colour = project.process.terminal().colour;
+    let colour = project.terminal().colour;
     for (n, input) in inputs.iter().enumerate() {
         if signals.say_end() {
             anyhow::bail!("interrupted after {} of {}", n, plural(inputs.len(), "payload"));

@@ -148,7 +148,7 @@ pub fn preview(
     }
     let from = if bytes.is_some() { shown.as_str() } else { "/dev/null" };
     let to = if after.is_some() { shown.as_str() } else { "/dev/null" };
-    let colour = project.process.terminal().colour;
+    let colour = project.terminal().colour;
     Ok(Outcome::printed(diff::unified(&text, &after.unwrap_or_default(), from, to, colour)))
 }
 

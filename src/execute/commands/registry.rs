@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::console::project::Project;
+use crate::console::style::ColourChoice;
 use crate::execute::TasksFolder;
 use crate::execute::document::Execution;
 use crate::execute::registry::{Executions, Known};
@@ -44,12 +45,14 @@ fn change(
     work: impl FnOnce(&mut Executions),
 ) -> anyhow::Result<()> {
     let root = Path::new(&state.project_path);
-    Project { process: folder.process, named: Some(root) }.change(|store, around| {
-        let read = around.read::<Executions>(&());
-        let mut known = read.value.cloned().unwrap_or_default();
-        work(&mut known);
-        let mut plan = Plan::default();
-        plan.put(&read, &known);
-        Ok(store.commit(&plan.changes, around)?)
-    })
+    Project { process: folder.process, named: Some(root), colour: ColourChoice::Auto }.change(
+        |store, around| {
+            let read = around.read::<Executions>(&());
+            let mut known = read.value.cloned().unwrap_or_default();
+            work(&mut known);
+            let mut plan = Plan::default();
+            plan.put(&read, &known);
+            Ok(store.commit(&plan.changes, around)?)
+        },
+    )
 }

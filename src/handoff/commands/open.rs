@@ -7,7 +7,7 @@ use crate::branch::commands::standing;
 use crate::branch::folder::{find_key, handoff_folder};
 use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
-use crate::core::table::{self, clean, row};
+use crate::core::table::{clean, row};
 use crate::core::time;
 use crate::git::refs;
 use crate::handoff::file::{CLOSED, HandoffFile};
@@ -50,6 +50,8 @@ pub fn run(project: &Project, step: &Step, named: Option<&str>) -> anyhow::Resul
     }
 }
 
+const COLUMNS: [(&str, u8); 4] = [("HAND-OFF", 0), ("STATUS", 1), ("AGE", 2), ("TITLE", 0)];
+
 fn list(project: &Project, branch: &str, as_json: bool) -> anyhow::Result<Outcome> {
     let root = project.root()?;
     let found = match project.view()? {
@@ -67,8 +69,8 @@ fn list(project: &Project, branch: &str, as_json: bool) -> anyhow::Result<Outcom
         row![clean(file.stem()), clean(&file.status), age, clean(title(file))]
     });
     Ok(Outcome::printed(match found.is_empty() {
-        true => format!("Branch {branch} has no hand-offs."),
-        false => table::align(&rows.collect::<Vec<_>>()),
+        true => format!("Branch {branch} has no hand-offs.").into(),
+        false => project.print_rows(&COLUMNS, &rows.collect::<Vec<_>>()).trimmed(),
     }))
 }
 

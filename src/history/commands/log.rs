@@ -10,16 +10,13 @@ use crate::core::gate::Printed;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::table::{Cell, Table, Tone};
-use crate::core::text::plural;
-use crate::core::time::Time;
-use crate::history::commands::{moment, session_stem, since};
+use crate::history::commands::{session_stem, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
 use crate::store::journal::Journal;
 use crate::store::journal::read::{Order, PassedOver};
-use crate::view::text::{paint, width};
 
 /// How often it is looked for more.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -63,10 +60,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let stem = options.session.as_deref().map(|named| session_stem(&journal, named)).transpose()?;
     let known = if options.follow { journal.sizes() } else { BTreeMap::new() };
     let (entries, passed_over) = newest(&journal, stem.as_deref(), options, &filter);
-    let printer = Printer { project, options, now: project.process.now() };
+    let printer = Printer { project, options };
     let mut text = printer.print(&entries, stem.is_none());
     if !options.follow {
-        let left_out = words_for(passed_over);
+        let left_out = passed_over.in_words();
         if entries.is_empty() && !options.json {
             text.push("Nothing has happened that this asks for.\n");
         }
@@ -144,17 +141,6 @@ fn newest(
     (found, passed_over)
 }
 
-fn words_for(passed_over: PassedOver) -> Option<String> {
-    let lines = |count: u64, how: &str| {
-        let lines = plural(usize::try_from(count).unwrap_or(usize::MAX), "line");
-        (count > 0).then(|| format!("{lines} {how}"))
-    };
-    let damaged = lines(passed_over.damaged, "cut off or damaged");
-    let newer = lines(passed_over.newer, "of a newer version");
-    let all: Vec<String> = damaged.into_iter().chain(newer).collect();
-    (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
-}
-
 fn follow(
     printer: &Printer,
     journal: &Journal,
@@ -183,7 +169,6 @@ fn follow(
 struct Printer<'a> {
     project: &'a Project<'a>,
     options: &'a Arguments,
-    now: Time,
 }
 
 impl Printer<'_> {
@@ -197,20 +182,13 @@ impl Printer<'_> {
             });
             return lines.collect();
         }
-        let terminal = self.project.process.terminal();
         let row = |entry: &Entry| match self.options.runs {
             true => self.run_row(entry),
             false => self.row(entry, with_session),
         };
         let spare: &[u8] = if self.options.runs { &[0, 0, 3, 2, 4, 1] } else { &[0, 2, 1, 0] };
         let table = Table::new(spare, entries.iter().map(row).collect());
-        let mut out = Printed::default();
-        for line in table.lines(width(terminal)) {
-            let pieces = line.iter().map(|(tone, text)| paint(*tone, text, terminal.colour));
-            out.push(pieces.collect::<Printed>().trimmed());
-            out.push("\n");
-        }
-        out
+        self.project.print_table(&table)
     }
 
     fn row(&self, entry: &Entry, with_session: bool) -> Vec<Cell> {
@@ -218,7 +196,7 @@ impl Printer<'_> {
         let session = if with_session { short(&entry.session) } else { String::new() };
         let agent = entry.agent.as_deref().map(short).unwrap_or_default();
         vec![
-            Cell::new(Tone::Dim, &moment(self.project, &entry.time, self.now)),
+            Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Dim, &session),
             Cell::new(Tone::Id, &agent),
             Cell::new(tone, &words),
@@ -228,7 +206,7 @@ impl Printer<'_> {
     fn run_row(&self, entry: &Entry) -> Vec<Cell> {
         let tone = if entry.has_failed() { Tone::Bad } else { Tone::Plain };
         vec![
-            Cell::new(Tone::Dim, &moment(self.project, &entry.time, self.now)),
+            Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Good, &entry.event),
             Cell::new(Tone::Dim, &short(&entry.session)),
             Cell::new(Tone::Dim, &format!("{} µs", entry.us.unwrap_or(0))),

@@ -4,12 +4,12 @@ pub mod gc;
 pub mod log;
 
 use crate::console::project::{Project, one_of};
-use crate::core::time::{self, Time};
+use crate::core::time;
 use crate::history::filter::parse_since;
 use crate::store::journal::{self, Journal};
 
 /// Since when, as lines spell it.
-fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
+pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let now = project.process.now();
     match parse_since(text, now) {
@@ -25,15 +25,5 @@ fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
     match stems.contains(&whole) {
         true => Ok(whole),
         false => one_of(named, &stems, "session", ""),
-    }
-}
-
-/// A time for people: on the same day only the clock, else the date too. In their own time zone.
-fn moment(project: &Project, spelled: &str, now: Time) -> String {
-    let Some(time) = time::parse(spelled) else { return spelled.to_owned() };
-    let (time, now) = (project.process.local(time), project.process.local(now));
-    match time.date_naive() == now.date_naive() {
-        true => time.format("%H:%M:%S").to_string(),
-        false => time.format("%Y-%m-%d %H:%M").to_string(),
     }
 }

@@ -6,9 +6,11 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::core::journal::{Entry, VERSION};
+use crate::core::text::plural;
 
 /// Bytes that are read at once, as long as a line fits in them.
 const SMALL_BLOCK: usize = 64 << 10;
@@ -28,6 +30,20 @@ pub struct PassedOver {
     pub damaged: u64,
     /// Written by a version that knows more.
     pub newer: u64,
+}
+
+impl PassedOver {
+    /// `Left out: 2 lines cut off or damaged.`; nothing if none was.
+    pub fn in_words(self) -> Option<String> {
+        let lines = |count: u64, how: &str| {
+            let lines = plural(usize::try_from(count).unwrap_or(usize::MAX), "line");
+            (count > 0).then(|| format!("{lines} {how}"))
+        };
+        let damaged = lines(self.damaged, "cut off or damaged");
+        let newer = lines(self.newer, "of a newer version");
+        let all: Vec<String> = damaged.into_iter().chain(newer).collect();
+        (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
+    }
 }
 
 impl std::ops::AddAssign for PassedOver {
@@ -166,11 +182,14 @@ pub struct Entries {
     /// The part of the buffer that has not been given yet.
     block: Range<usize>,
     passed_over: PassedOver,
+    /// Only lines with one of these texts are read; without any, all.
+    texts: Vec<Finder<'static>>,
 }
 
 impl Entries {
-    pub fn new(blocks: Blocks) -> Self {
-        Self { blocks, block: 0..0, passed_over: PassedOver::default() }
+    pub fn new(blocks: Blocks, texts: &[String]) -> Self {
+        let texts = texts.iter().map(|text| Finder::new(text).into_owned()).collect();
+        Self { blocks, block: 0..0, passed_over: PassedOver::default(), texts }
     }
 
     pub fn passed_over(&self) -> PassedOver {
@@ -209,7 +228,12 @@ impl Iterator for Entries {
                 self.block = self.blocks.advance(SMALL_BLOCK)?;
             }
             let line = self.take_line();
-            match read_line(self.blocks.buffer.get(line).unwrap_or_default()) {
+            let line = self.blocks.buffer.get(line).unwrap_or_default();
+            let is_wanted = |text: &Finder| text.find(line).is_some();
+            if !self.texts.is_empty() && !self.texts.iter().any(is_wanted) {
+                continue;
+            }
+            match read_line(line) {
                 Line::Good(entry) => return Some(*entry),
                 Line::Empty => {}
                 Line::Damaged => self.passed_over.damaged += 1,

@@ -77,7 +77,8 @@ impl Journal {
             names.reverse();
         }
         let passed_over = PassedOver::default();
-        SessionEntries { journal: self, names, order, open: None, passed_over }
+        let texts = Vec::new();
+        SessionEntries { journal: self, names, order, texts, open: None, passed_over }
     }
 
     /// A file as blocks of whole lines; `None` if it is not there or cannot be read.
@@ -146,11 +147,19 @@ pub struct SessionEntries<'a> {
     journal: &'a Journal,
     names: Vec<String>,
     order: Order,
+    texts: Vec<String>,
     open: Option<Entries>,
     passed_over: PassedOver,
 }
 
 impl SessionEntries<'_> {
+    /// Only lines that have one of these texts in them: the others are not even parsed, and not
+    /// counted if they are damaged.
+    pub fn with_any(mut self, texts: &[&str]) -> Self {
+        self.texts = texts.iter().map(|&text| text.to_owned()).collect();
+        self
+    }
+
     pub fn passed_over(&self) -> PassedOver {
         let mut all = self.passed_over;
         all += self.open.as_ref().map(Entries::passed_over).unwrap_or_default();
@@ -169,7 +178,8 @@ impl Iterator for SessionEntries<'_> {
             self.passed_over = self.passed_over();
             self.open = None;
             let name = self.names.pop()?;
-            self.open = self.journal.blocks(&name, self.order).map(Entries::new);
+            let blocks = self.journal.blocks(&name, self.order);
+            self.open = blocks.map(|blocks| Entries::new(blocks, &self.texts));
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::console::project::print_json;
 use crate::core::gate::Printed;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
-use crate::core::table::{self, row};
+use crate::core::table::row;
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::loops::iterative::commands::task_command::TaskCommand;
@@ -37,33 +37,37 @@ pub fn list(at: &TaskCommand) -> anyhow::Result<Outcome> {
         let tasks: Vec<&Task> = tasks.iter().map(|(_, task)| task).collect();
         return print_json(&json!({"tasks": tasks, "unreadable": broken, "archived": archived}));
     }
-    let mut rows = vec![row!["TASK", "PHASE", "DONE", "AT WORK", "DRIVEN BY", "WHAT"]];
-    rows.extend(tasks.iter().map(|(slug, task)| {
-        let (done, all) = task.done();
-        let phase = task.ending.verdict.clone().unwrap_or_else(|| task.phase.clone());
-        let by = task.session_id.as_deref().map_or("nobody", |id| id.get(..8).unwrap_or(id));
-        row![
-            slug,
-            phase,
-            format!("{done} of {all}"),
-            task.current().unwrap_or("-"),
-            by,
-            clip(&task.task, 60)
-        ]
-    }));
+    let columns =
+        [("TASK", 0), ("PHASE", 1), ("DONE", 2), ("AT WORK", 3), ("DRIVEN BY", 4), ("WHAT", 0)];
+    let rows: Vec<_> = tasks
+        .iter()
+        .map(|(slug, task)| {
+            let (done, all) = task.done();
+            let phase = task.ending.verdict.clone().unwrap_or_else(|| task.phase.clone());
+            let by = task.session_id.as_deref().map_or("nobody", |id| id.get(..8).unwrap_or(id));
+            row![
+                slug,
+                phase,
+                format!("{done} of {all}"),
+                task.current().unwrap_or("-"),
+                by,
+                task.task
+            ]
+        })
+        .collect();
     let mut out = match tasks.is_empty() {
         true => "No task. `hookkeeper iterative new SLUG --task T --mode development --unit 'T1: …'` makes one.\n".into(),
-        false => table::align(&rows),
+        false => at.command.project.print_rows(&columns, &rows),
     };
     if !broken.is_empty() {
-        out.push_str(&format!("Without a state that can be read: {}\n", broken.join(", ")));
+        out.push(format!("Without a state that can be read: {}\n", broken.join(", ")));
     }
     if let Some(view) = at.command.project.view()? {
         let lost = recover::without_state(&view.state());
-        out.extend(lost.iter().map(|slug| format!("{}.\n", recover::hint(slug))));
+        lost.iter().for_each(|slug| out.push(format!("{}.\n", recover::hint(slug))));
     }
     if !archived.is_empty() {
-        out.push_str(&format!(
+        out.push(format!(
             "{} in .claude/iterative/archive\n",
             plural(archived.len(), "archived task")
         ));
@@ -82,7 +86,7 @@ pub fn status(at: &TaskCommand, named: Option<&str>) -> anyhow::Result<Outcome> 
             "conflicts": documents.conflicts, "trouble": trouble,
         }));
     }
-    Ok(Outcome::printed(page(&documents, trouble.as_deref(), at.command.now)))
+    Ok(Outcome::printed(page(at, &documents, trouble.as_deref())))
 }
 
 /// A task without the lock, and what is wrong with its log.
@@ -120,7 +124,7 @@ fn read(at: &TaskCommand, slug: &TaskSlug) -> anyhow::Result<(TaskDocuments, Opt
     }
 }
 
-fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> Printed {
+fn page(at: &TaskCommand, documents: &TaskDocuments, trouble: Option<&str>) -> Printed {
     let (slug, task) = (&documents.slug, &documents.state);
     let domain = task.domain.as_deref().map(|domain| format!(", {domain}")).unwrap_or_default();
     let mut out = Printed::default();
@@ -132,24 +136,25 @@ fn page(documents: &TaskDocuments, trouble: Option<&str>, now: time::Time) -> Pr
     };
     let driver =
         task.session_id.as_deref().map_or("nobody yet".into(), |id| format!("session {id}"));
-    let age = time::human(time::age(&task.updated, now));
+    let age = time::human(time::age(&task.updated, at.command.now));
     out.line(format!("phase {}{end}, driven by {driver}, updated {age} ago", task.phase));
     out.line("");
     if task.units().is_empty() {
         out.line("No units yet.");
     } else {
-        let mut rows = vec![row![
-            "",
-            "UNIT",
-            "STATUS",
-            "ITERATIONS",
-            "CONFIRMED",
-            "NEEDS",
-            "TITLE",
-            "BLOCKED BY"
-        ]];
-        rows.extend(task.units().iter().map(|(id, unit)| unit_row(id, unit, task)));
-        out.push(table::align(&rows));
+        let columns = [
+            ("", 0),
+            ("UNIT", 0),
+            ("STATUS", 0),
+            ("ITERATIONS", 2),
+            ("CONFIRMED", 3),
+            ("NEEDS", 4),
+            ("TITLE", 0),
+            ("BLOCKED BY", 1),
+        ];
+        let units = task.units();
+        let rows: Vec<_> = units.iter().map(|(id, unit)| unit_row(id, unit, task)).collect();
+        out.push(at.command.project.print_rows(&columns, &rows));
     }
     let (done, all) = task.done();
     out.line("");

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::console::project::{Project, one_of, print_json, said_with};
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
-use crate::core::table::{self, row};
+use crate::core::table::row;
 use crate::core::text::clip;
 use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
@@ -130,15 +130,17 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             }
             let rows: Vec<_> = items
                 .iter()
-                .map(|item| row![item.id, item.priority, item.status, clip(&item.title, 120)])
+                .map(|item| row![item.id, item.priority, item.status, item.title])
                 .collect();
             Ok(Outcome::printed(match rows.is_empty() {
                 true => "No item is open.".into(),
-                false => table::align(&rows),
+                false => project.print_rows(&COLUMNS, &rows).trimmed(),
             }))
         }
     }
 }
+
+const COLUMNS: [(&str, u8); 4] = [("ITEM", 0), ("PRIORITY", 1), ("STATUS", 2), ("TITLE", 0)];
 
 fn mark(
     project: &Project,

@@ -1,0 +1,193 @@
+//! The list of errors: of live sessions from the state, of ended ones from their journals.
+
+use crate::console::project::{Project, one_of, print_json};
+use crate::core::gate::Printed;
+use crate::core::outcome::Outcome;
+use crate::core::table::{Cell, Table, Tone};
+use crate::core::text::{clip, plural};
+use crate::core::time;
+use crate::errors::commands::Arguments;
+use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record, Tally};
+use crate::history::commands::since;
+use crate::history::errors::{KeptErrors, kept_errors, last_seen};
+use crate::history::sessions::{ended_sessions, known_ids, summarize};
+use crate::state::panel::short;
+use crate::store::journal;
+use crate::store::view::View;
+
+/// Characters of a target before its message.
+const TARGET: usize = 30;
+/// Columns that a message has at least.
+const ROOM: usize = 36;
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    // One that cannot be read is said.
+    let errors: Errors = project.document()?.unwrap_or_default();
+    let from = since(project, options.since.as_deref())?;
+    let Some(view) = project.view()? else {
+        return match (&options.session, options.json) {
+            (Some(named), _) => anyhow::bail!("there is no session `{named}`"),
+            (None, true) => print_json::<[Record]>(&[]),
+            (None, false) => Ok(Outcome::printed(totals(&Tally::default(), 0, "in all"))),
+        };
+    };
+    let named = options.session.as_deref();
+    let session = named.map(|named| one_of(named, &known_ids(&view), "session", "")).transpose()?;
+    let is_history = options.all || session.is_some() || from.is_some();
+    let stem = session.as_deref().map(journal::stem);
+    let found = match is_history {
+        true => kept_errors(&view, stem.as_deref(), from.as_deref()),
+        false => KeptErrors { records: errors.records(), ..KeptErrors::default() },
+    };
+    let mut shown = found.records;
+    shown.retain(|record| is_history || record.status != RECOVERED);
+    if options.json {
+        return print_json(&shown);
+    }
+    let is_all = session.is_none() && from.is_none();
+    let counted = match &session {
+        Some(id) if from.is_none() => summarize(&view, id, project.process.now()).errors,
+        None if is_all => count_all(&view, &errors),
+        _ => Tally::default(),
+    };
+    let mut out = project.print_table(&error_table(project, &shown, session.is_none()));
+    let pending = match is_all {
+        true => errors.summary.pending,
+        false => shown.iter().filter(|record| is_pending(record)).count() as u64,
+    };
+    let which = match &from {
+        _ if is_all => "in all".to_owned(),
+        None => "in this session".to_owned(),
+        Some(from) => format!("since {}", project.moment(from)),
+    };
+    out.push(totals(&at_least(counted, &shown), pending, &which));
+    out.push(notes(options, &view, &shown, is_all.then_some(&errors)));
+    found.passed_over.in_words().into_iter().for_each(|text| out.push(format!("\n{text}")));
+    Ok(Outcome::printed(out))
+}
+
+/// What the lines above do not show.
+fn notes(options: &Arguments, view: &View, shown: &[Record], all: Option<&Errors>) -> Printed {
+    let Some(errors) = all else { return Printed::default() };
+    let counted = count_all(view, errors).total as usize;
+    let text = match options.all {
+        true => match counted.saturating_sub(shown.len()) {
+            0 => return Printed::default(),
+            gone => format!(
+                "\nOf {gone} only the number is left: the history of their sessions is gone."
+            ),
+        },
+        false => match counted.saturating_sub(errors.summary.total as usize) {
+            0 => return Printed::default(),
+            ended => {
+                format!("\n{} of ended sessions: hookkeeper errors --all", plural(ended, "error"))
+            }
+        },
+    };
+    text.into()
+}
+
+/// What live records and the metrics of ended sessions have counted.
+fn count_all(view: &View, errors: &Errors) -> Tally {
+    let lives = view.lives();
+    let mut live = Tally::default();
+    for session in &lives {
+        live.total += session.errors_encountered;
+        live.recovered += session.errors_recovered;
+        live.escalated += session.errors_escalated;
+    }
+    live.total = live.total.max(errors.summary.total);
+    live.recovered = live.recovered.max(errors.summary.recovered);
+    live.escalated = live.escalated.max(errors.summary.escalated);
+    for entry in ended_sessions(view, usize::MAX) {
+        if lives.iter().all(|session| session.session_id != entry.session_id) {
+            live.join(&entry.errors);
+        }
+    }
+    live
+}
+
+/// No number is less than what is shown.
+fn at_least(mut counted: Tally, shown: &[Record]) -> Tally {
+    let count = |status: &str| {
+        shown.iter().filter(|record| status.is_empty() || record.status == status).count() as u64
+    };
+    counted.total = counted.total.max(count(""));
+    counted.recovered = counted.recovered.max(count(RECOVERED));
+    counted.escalated = counted.escalated.max(count(ESCALATED));
+    counted
+}
+
+fn totals(counted: &Tally, pending: u64, which: &str) -> String {
+    format!(
+        "{} {which}, {pending} pending, {} recovered, {} escalated",
+        counted.total, counted.recovered, counted.escalated
+    )
+}
+
+/// Errors, one line each, with what they say.
+pub fn error_table(project: &Project, records: &[Record], with_session: bool) -> Table {
+    let ids: Vec<&str> = records.iter().map(|record| bare(&record.id)).collect();
+    let row = |record: &Record| {
+        let tone = match record.status.as_str() {
+            RECOVERED => Tone::Good,
+            ESCALATED => Tone::Bad,
+            _ => Tone::Warn,
+        };
+        let session = if with_session { short(&record.session_id, &[]) } else { String::new() };
+        let says = format!("{}: {}", clip(&record.target, TARGET), record.message);
+        vec![
+            Cell::new(Tone::Id, &short(bare(&record.id), &ids)),
+            Cell::new(Tone::Dim, &project.short_moment(last_seen(record))),
+            Cell::new(Tone::Dim, &session),
+            Cell::new(Tone::Plain, &record.classification.replace('_', " ")),
+            Cell::new(tone, &status(record)),
+            Cell::new(Tone::Dim, &retry(project, record)),
+            Cell::new(Tone::Plain, &says),
+        ]
+    };
+    let columns = [
+        ("ERROR", 0),
+        ("WHEN", 2),
+        ("SESSION", 3),
+        ("CLASS", 1),
+        ("STATUS", 0),
+        ("RETRY", 4),
+        ("MESSAGE", 0),
+    ];
+    Table::with_head(&columns, records.iter().map(row).collect()).with_least(ROOM)
+}
+
+/// Whether somebody may try again.
+fn is_pending(record: &Record) -> bool {
+    record.status == PENDING && record.next_retry.is_some()
+}
+
+/// What became of it, in words.
+pub fn status(record: &Record) -> String {
+    match record.status.as_str() {
+        PENDING if is_pending(record) => "pending".to_owned(),
+        PENDING => "open".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// An id without what all of them begin with.
+fn bare(id: &str) -> &str {
+    id.strip_prefix("error-").unwrap_or(id)
+}
+
+/// When it may be tried again, or how often it happened.
+pub fn retry(project: &Project, record: &Record) -> String {
+    let now = project.process.now();
+    match (&record.next_retry, record.status.as_str()) {
+        (Some(at), PENDING) => {
+            let when = match time::parse(at).is_some_and(|at| at > now) {
+                true => format!("at {}", project.moment(at)),
+                false => "now".to_owned(),
+            };
+            format!("retry {} of {} {when}", record.retry_count, record.max_retries)
+        }
+        _ => plural(record.occurrences as usize, "time"),
+    }
+}

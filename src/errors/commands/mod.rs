@@ -1,0 +1,76 @@
+//! `hookkeeper errors`: what failed, and whether a retry makes sense.
+
+pub mod list;
+pub mod show;
+
+use anyhow::Context as _;
+
+use crate::console::project::{Project, one_of};
+use crate::core::outcome::Outcome;
+use crate::core::text::clip;
+use crate::errors::document::Errors;
+use crate::session::live::Live;
+use crate::session::record;
+use crate::state::plan::Plan;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Those that have recovered, and those of ended sessions, too
+    #[arg(long)]
+    all: bool,
+    /// All of one session, by its id or the beginning of it
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    session: Option<String>,
+    /// All of any session, but not what is older: 30m, 2h, 7d, or a date
+    #[arg(long, value_name = "WHEN", conflicts_with = "all")]
+    since: Option<String>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// One error in full: its message, its context, its retries
+    Show {
+        /// An error's id, or the beginning of it
+        id: String,
+    },
+    /// Call an error recovered: a person has seen to it
+    Resolve {
+        /// An error's id, or the beginning of it
+        id: String,
+    },
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    match &options.what {
+        Some(What::Resolve { id }) => resolve(project, id),
+        Some(What::Show { id }) => show::run(project, id, options.json),
+        None => list::run(project, options),
+    }
+}
+
+fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
+    let record = project.change(|store, state| {
+        let read = state.read::<Errors>(&());
+        let mut errors = read.value.cloned().unwrap_or_default();
+        let ids: Vec<String> = errors.records().iter().map(|record| record.id.clone()).collect();
+        let id = one_of(named, &ids, "error", "error-")?;
+        let record = errors.resolve(&id).context("it is gone")?;
+        let mut plan = Plan::default();
+        plan.put(&read, &errors);
+        if let Some(mut live) = state.get_by::<Live>(&record.session_id).cloned() {
+            if !errors.is_open_on(&record.session_id, &record.target) {
+                live.close_target(&record.target);
+            }
+            record::count_errors(&mut live, &errors);
+            record::put_with_copies(&mut plan, &live, state);
+        }
+        store.commit(&plan.changes, state)?;
+        Ok(record)
+    })?;
+    Ok(Outcome::printed(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))
+}

@@ -1,0 +1,184 @@
+//! What is known of each session: its record while it lives, its metrics when it has ended, and when
+//! that was from its journal.
+
+use serde::Serialize;
+
+use crate::client::transcript::Tokens;
+use crate::core::time::{self, Time};
+use crate::errors::document::Tally;
+use crate::session::live::Live;
+use crate::session::metrics::{self, Entry, Metrics};
+use crate::state::Source as _;
+use crate::store::journal::read::Order;
+use crate::store::journal::{self, Journal};
+use crate::store::view::View;
+
+/// What a session came to, or has come to so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SessionSummary {
+    pub session_id: String,
+    pub is_live: bool,
+    /// In UTC; only the day if its journal is gone.
+    pub started: String,
+    /// In UTC; `None` if it lives or its journal is gone.
+    pub ended: Option<String>,
+    /// How long it took, without the time between its stretches.
+    pub seconds: Option<u64>,
+    /// What it was about, and the last prompt if that is another.
+    pub task: Option<String>,
+    pub last_prompt: Option<String>,
+    /// Why it ended, as the client said.
+    pub reason: Option<String>,
+    pub agents: metrics::Agents,
+    pub errors: Tally,
+    pub findings: u64,
+    pub files_modified: u64,
+    pub last_files: Vec<String>,
+    pub compactions: u64,
+    pub tokens: Option<Tokens>,
+    pub cost_usd: Option<f64>,
+    pub model: Option<String>,
+    pub loop_verdict: Option<String>,
+}
+
+impl SessionSummary {
+    pub fn from_live(live: &Live, now: Time) -> Self {
+        Self {
+            session_id: live.session_id.clone(),
+            is_live: true,
+            started: live.started.clone(),
+            seconds: Some(live.earlier.minutes * 60 + time::age(&live.started, now)),
+            task: live.task.clone(),
+            last_prompt: live.last_prompt.clone().filter(|last| live.task.as_ref() != Some(last)),
+            agents: metrics::Agents {
+                spawned: live.agents_spawned,
+                completed: live.agents_completed,
+                failed: live.agents_failed,
+                ..Default::default()
+            },
+            errors: Tally {
+                total: live.errors_encountered,
+                recovered: live.errors_recovered,
+                escalated: live.errors_escalated,
+                ..Default::default()
+            },
+            findings: live.findings,
+            files_modified: live.earlier.files + live.files_modified.len() as u64,
+            last_files: live.files_modified.clone(),
+            compactions: live.compactions,
+            model: live.model_use.as_ref().map(|model| model.name.clone()),
+            loop_verdict: live.loop_verdict.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// A session that has ended.
+    pub fn from_entry(entry: &Entry, journal: &Journal) -> Self {
+        let span = Span::read(journal, &entry.session_id);
+        let verdict = entry.loop_verdict.as_ref();
+        Self {
+            session_id: entry.session_id.clone(),
+            is_live: false,
+            started: span.first.clone().unwrap_or_else(|| entry.date.clone()),
+            ended: span.last.clone(),
+            seconds: Some(span.seconds(entry.duration_minutes)),
+            task: entry.task.clone(),
+            last_prompt: entry.last_prompt.clone(),
+            reason: Some(entry.ended.clone()),
+            agents: entry.agents.clone(),
+            errors: entry.errors.clone(),
+            findings: entry.quality.findings.unwrap_or(entry.quality.issues_found),
+            files_modified: entry.files_modified,
+            last_files: entry.last_files.clone(),
+            compactions: entry.compactions,
+            tokens: entry.tokens.clone(),
+            cost_usd: entry.cost_usd,
+            model: entry.model.clone(),
+            loop_verdict: verdict.map(|verdict| match verdict.as_str() {
+                Some(text) => text.to_owned(),
+                None => verdict.to_string(),
+            }),
+        }
+    }
+
+    /// A session of which only the journal is left.
+    pub fn from_journal(session_id: &str, journal: &Journal) -> Self {
+        let span = Span::read(journal, session_id);
+        let seconds = span.first.as_ref().zip(span.last.as_ref());
+        Self {
+            session_id: session_id.to_owned(),
+            seconds: seconds.and_then(|(first, last)| time::seconds_between(first, last)),
+            started: span.first.unwrap_or_default(),
+            ended: span.last,
+            ..Self::default()
+        }
+    }
+
+    /// What people are told that it was about.
+    pub fn title(&self) -> Option<&str> {
+        self.task.as_deref().or(self.last_prompt.as_deref())
+    }
+}
+
+/// When the first and the last thing happened.
+struct Span {
+    first: Option<String>,
+    last: Option<String>,
+}
+
+impl Span {
+    fn read(journal: &Journal, session_id: &str) -> Self {
+        let stem = journal::stem(session_id);
+        let edge = |order| journal.of_stem(&stem, order).next().map(|entry| entry.time);
+        Self { first: edge(Order::OldestFirst), last: edge(Order::NewestFirst) }
+    }
+
+    /// The metrics know whole minutes, without the time between two stretches of a session; the
+    /// journal knows the seconds of a session that was never interrupted.
+    fn seconds(&self, minutes: u64) -> u64 {
+        let span = self.first.as_ref().zip(self.last.as_ref());
+        let span = span.and_then(|(first, last)| time::seconds_between(first, last));
+        let is_same = |span: &u64| (*span).abs_diff(minutes.saturating_mul(60)) <= 60;
+        span.filter(is_same).unwrap_or(minutes.saturating_mul(60))
+    }
+}
+
+/// The metrics of sessions that have ended, newest first: `most` of them, the archive too if it is
+/// needed.
+pub fn ended_sessions(view: &View, most: usize) -> Vec<Entry> {
+    let mut ended = view.get::<Metrics>().unwrap_or_default().newest(most);
+    if ended.len() < most {
+        let archive = view.bytes(metrics::ARCHIVE.path).ok().flatten().unwrap_or_default();
+        let lines: Vec<&[u8]> = archive.split(|byte| *byte == b'\n').collect();
+        let read = lines.iter().rev().filter_map(|line| serde_json::from_slice(line).ok());
+        ended.extend(read.take(most - ended.len()));
+    }
+    ended
+}
+
+/// The ids of all sessions that anything is known of; of those with a journal alone, its stem.
+pub fn known_ids(view: &View) -> Vec<String> {
+    let mut ids: Vec<String> = view.lives().into_iter().map(|live| live.session_id).collect();
+    ids.extend(ended_sessions(view, usize::MAX).into_iter().map(|entry| entry.session_id));
+    let known: std::collections::HashSet<String> = ids.iter().map(|id| journal::stem(id)).collect();
+    let stems = view.journal().sessions().into_iter().map(|files| files.stem);
+    ids.extend(stems.filter(|stem| !known.contains(stem)));
+    ids
+}
+
+/// What is known of a session, by its whole id.
+pub fn summarize(view: &View, session_id: &str, now: Time) -> SessionSummary {
+    if let Some(live) = view.lives().iter().find(|live| live.session_id == session_id) {
+        return SessionSummary::from_live(live, now);
+    }
+    let journal = view.journal();
+    let metrics = view.get::<Metrics>().unwrap_or_default();
+    let entry = metrics.find(session_id).or_else(|| {
+        let all = ended_sessions(view, usize::MAX);
+        all.into_iter().find(|entry| entry.session_id == session_id)
+    });
+    match entry {
+        Some(entry) => SessionSummary::from_entry(&entry, &journal),
+        None => SessionSummary::from_journal(session_id, &journal),
+    }
+}

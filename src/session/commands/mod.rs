@@ -1,0 +1,175 @@
+//! `hookkeeper sessions`: those that live, and those that have ended.
+
+pub mod show;
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::console::project::{Project, print_json};
+use crate::core::outcome::Outcome;
+use crate::core::table::{Cell, Table, Tone};
+use crate::core::text::short_count;
+use crate::core::time;
+use crate::history::sessions::{SessionSummary, ended_sessions};
+use crate::session::ending::ending_in_words;
+use crate::session::metrics::Metrics;
+use crate::state::panel::short;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// How many of those that have ended
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    limit: usize,
+    /// All that have ended, the archive too
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// The story of a session: what it was about, what happened, how it ended
+    Show(show::Arguments),
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if let Some(What::Show(which)) = &options.what {
+        return show::run(project, which, options.json);
+    }
+    // One that cannot be read is said.
+    let metrics: Metrics = project.document()?.unwrap_or_default();
+    let Some(view) = project.view()? else {
+        return match options.json {
+            true => print_json(&json!({"live": [], "ended": []})),
+            false => Ok(Outcome::printed("No session is known yet.")),
+        };
+    };
+    let lives = view.lives();
+    let ended = match options.all {
+        true => ended_sessions(&view, usize::MAX),
+        false => metrics.newest(options.limit),
+    };
+    if options.json {
+        return print_json(&json!({"live": lives, "ended": ended}));
+    }
+    let (now, journal) = (project.process.now(), view.journal());
+    // A session that goes on is told once.
+    let is_live = |id: &str| lives.iter().any(|live| live.session_id == id);
+    let live = lives.iter().map(|live| SessionSummary::from_live(live, now));
+    let ended = ended.iter().filter(|entry| !is_live(&entry.session_id));
+    let ended = ended.map(|entry| SessionSummary::from_entry(entry, &journal));
+    let sessions: Vec<SessionSummary> = live.chain(ended).collect();
+    Ok(match sessions.is_empty() {
+        true => Outcome::printed("No session is known yet."),
+        false => Outcome::printed(project.print_table(&table(project, &sessions)).trimmed()),
+    })
+}
+
+const COLUMNS: [(&str, u8); 10] = [
+    ("SESSION", 0),
+    ("STARTED", 2),
+    ("TOOK", 4),
+    ("ENDED", 1),
+    ("AGENTS", 6),
+    ("ERRORS", 3),
+    ("FINDINGS", 7),
+    ("TOKENS", 8),
+    ("COST", 5),
+    ("TASK", 0),
+];
+
+fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
+    // Only ids with the same beginning have to be told apart.
+    let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for session in sessions {
+        let begin = short(&session.session_id, &[]);
+        alike.entry(begin).or_default().push(&session.session_id);
+    }
+    let row = |session: &SessionSummary| {
+        let others = alike.get(&short(&session.session_id, &[]));
+        let id = short(&session.session_id, others.map(Vec::as_slice).unwrap_or_default());
+        let (tone, ended) = match (session.is_live, session.reason.as_deref()) {
+            (true, _) => (Tone::Good, "live".to_owned()),
+            (false, reason @ Some("abandoned")) => {
+                (Tone::Warn, ending_in_words(reason.unwrap_or_default()))
+            }
+            (false, reason) => (Tone::Plain, ending_in_words(reason.unwrap_or_default())),
+        };
+        let errors = if session.errors.escalated > 0 { Tone::Bad } else { Tone::Warn };
+        let tokens = session.tokens.as_ref().map(|tokens| short_count(tokens.sum()));
+        vec![
+            Cell::new(Tone::Id, &id),
+            Cell::new(Tone::Dim, &project.short_moment(&session.started)),
+            Cell::new(Tone::Plain, &took(session)),
+            Cell::new(tone, &ended),
+            Cell::new(Tone::Plain, &unless_zero(session.agents.spawned)),
+            Cell::new(errors, &unless_zero(session.errors.total)),
+            Cell::new(Tone::Plain, &unless_zero(session.findings)),
+            Cell::new(Tone::Dim, &tokens.unwrap_or_default()),
+            Cell::new(Tone::Dim, &session.cost_usd.map(dollars).unwrap_or_default()),
+            Cell::new(Tone::Plain, session.title().unwrap_or_default()),
+        ]
+    };
+    Table::with_head(&COLUMNS, sessions.iter().map(row).collect())
+}
+
+fn took(session: &SessionSummary) -> String {
+    session.seconds.map(time::duration_of_seconds).unwrap_or_default()
+}
+
+fn unless_zero(count: u64) -> String {
+    if count == 0 { String::new() } else { count.to_string() }
+}
+
+fn dollars(usd: f64) -> String {
+    format!("${usd:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::transcript::Tokens;
+    use crate::console::style::ColourChoice;
+    use crate::process::Process;
+    use crate::session::metrics::Agents;
+
+    fn full() -> SessionSummary {
+        SessionSummary {
+            session_id: "0f3e8a2c-1111-4222-8333-444455556666".into(),
+            started: "2025-12-29T10:30:00Z".into(),
+            seconds: Some(240),
+            task: Some("Review the shop and its authentication".into()),
+            reason: Some("bypass_permissions_disabled".into()),
+            agents: Agents { spawned: 12, ..Agents::default() },
+            findings: 3,
+            tokens: Some(Tokens { input: 1_234_567, ..Tokens::default() }),
+            cost_usd: Some(1.239),
+            ..SessionSummary::default()
+        }
+    }
+
+    fn lines(width: usize) -> Vec<String> {
+        let process = Process::given(&[], &[("HOOKKEEPER_FIXED_TIME", "2026-01-29T10:30:00Z")]);
+        let project = Project { process: &process, named: None, colour: ColourChoice::Never };
+        let other = SessionSummary { session_id: "0f3e8a2c-2222".into(), ..full() };
+        let lines = table(&project, &[full(), other]).lines(width).into_iter();
+        lines.map(|line| line.into_iter().map(|(_, text)| text).collect()).collect()
+    }
+
+    #[test]
+    fn eighty_columns_have_whole_words() {
+        let narrow = lines(80);
+        assert!(narrow.iter().all(|line| line.chars().count() <= 80), "{narrow:#?}");
+        assert!(narrow[1].starts_with("0f3e8a2c-1  2025-12-29  4 min"), "{narrow:#?}");
+        assert!(narrow[1].contains("permissions off"), "{narrow:#?}");
+        assert!(narrow[1].ends_with(" Review the shop and…"), "{narrow:#?}");
+        let wide = lines(200);
+        assert!(wide[0].ends_with("AGENTS  FINDINGS  TOKENS  COST   TASK"), "{wide:#?}");
+        assert!(wide[1].contains("12      3         1.2M    $1.24  Review"), "{wide:#?}");
+    }
+}
