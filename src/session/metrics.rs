@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::client::transcript::{Cost, Tokens};
+use crate::client::transcript::Tokens;
+use crate::client::transcript::usage::{Cost, Usage};
 use crate::core::entries::{self, Beside, Entries, Field, Shared, Slot};
 use crate::core::json;
 use crate::core::json::scan::Span;
@@ -72,6 +73,18 @@ pub struct Entry {
     pub files_modified: u64,
     /// What it was about.
     pub task: Option<String>,
+    /// The branch that it began on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_branch: Option<String>,
+    /// What the tokens and dollars are made of; in the journal also by agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub usage: Vec<Usage>,
+    /// Whether the dollars are by the price table, at least in part; else they are the client's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_estimated: bool,
+    /// Whether the transcripts were too long to be counted as a whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub usage_partial: bool,
     /// The model that it used last, where the client has said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -163,6 +176,10 @@ impl Entry {
             cost_usd: cost.usd,
             files_modified: live.earlier.files + live.files_modified.len() as u64,
             task: live.task.clone(),
+            git_branch: live.git_branch.clone(),
+            usage: cost.rows,
+            cost_estimated: cost.is_estimate,
+            usage_partial: cost.is_partial,
             model: live.model_use.as_ref().map(|model| model.name.clone()),
             model_fallbacks: live.model_use.as_ref().map_or(0, |model| model.fallbacks),
             lost_agents: live.lost_agents.clone(),
@@ -170,6 +187,15 @@ impl Entry {
             last_files: last_files(live),
             extra: Extra::new(),
         }
+    }
+
+    /// The transcripts are gone: what they said at its earlier end still holds.
+    pub fn keep_cost(&mut self, earlier: &Self) {
+        self.tokens.clone_from(&earlier.tokens);
+        self.cost_usd = earlier.cost_usd;
+        self.usage.clone_from(&earlier.usage);
+        self.cost_estimated = earlier.cost_estimated;
+        self.usage_partial = earlier.usage_partial;
     }
 
     /// What people are told that it was about.
