@@ -170,7 +170,7 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 42] = [
     &["status"],
     &["status", "--json"],
     &["status", "--all"],
@@ -183,6 +183,14 @@ const COMMANDS: [&[&str]; 34] = [
     &["log"],
     &["log", "--runs"],
     &["log", "--json"],
+    &["search", "e"],
+    &["search", "e", "--json"],
+    &["cost"],
+    &["cost", "--by", "agent"],
+    &["cost", "--json"],
+    &["cost", "--csv"],
+    &["recap"],
+    &["recap", "--json"],
     &["backup", "list"],
     &["loop", "status"],
     &["loop", "status", "--json"],

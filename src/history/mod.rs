@@ -4,3 +4,5 @@
 pub mod commands;
 pub mod describe;
 pub mod filter;
+pub mod ledger;
+pub mod search;

@@ -25,7 +25,7 @@ const LONGEST_NAME: usize = 80;
 /// Of an agent whose transcript does not say who it is, and of those that are too many to be told apart.
 const OTHER_AGENTS: &str = "others";
 /// Of a model that the transcript does not name.
-const NO_MODEL: &str = "unknown";
+pub const NO_MODEL: &str = "unknown";
 
 /// What one model used on one day, in the main thread or in an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -133,7 +133,8 @@ impl Count {
         let id = message.word("id").or_else(|| line.word("uuid")).unwrap_or_else(nameless);
         // From the end: the first line of an answer that is met is the complete one. What an agent
         // says in the session's transcript, newer clients write in its own.
-        let is_known = self.answers.get(&id).is_some_and(|known| agent.is_none() || !known.is_aside);
+        let is_known =
+            self.answers.get(&id).is_some_and(|known| agent.is_none() || !known.is_aside);
         if is_known {
             return;
         }
@@ -204,15 +205,15 @@ fn rows<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<Usage> {
     for answer in answers {
         let day = answer.time.get(..10).unwrap_or_default();
         let key = (day, answer.agent.as_deref(), answer.model.as_str());
-        rows.entry(key)
-            .and_modify(|row| row.add(&answer.tokens, answer.usd))
-            .or_insert_with(|| Usage {
+        rows.entry(key).and_modify(|row| row.add(&answer.tokens, answer.usd)).or_insert_with(
+            || Usage {
                 day: day.to_owned(),
                 agent: answer.agent.clone(),
                 model: answer.model.clone(),
                 tokens: answer.tokens.clone(),
                 usd: answer.usd,
-            });
+            },
+        );
     }
     let rows = rows.into_values().map(|row| Usage { usd: row.usd.map(cents), ..row });
     rows.collect()

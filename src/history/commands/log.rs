@@ -12,19 +12,16 @@ use crate::core::outcome::Outcome;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
 use crate::core::time::Time;
-use crate::history::commands::{moment, session_stem, since};
+use crate::history::commands::{moment, painted, session_stem, short, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
 use crate::store::journal::Journal;
 use crate::store::journal::read::{Order, PassedOver};
-use crate::view::text::{paint, width};
 
 /// How often it is looked for more.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Characters of an id.
-const SHORT: usize = 8;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -197,20 +194,13 @@ impl Printer<'_> {
             });
             return lines.collect();
         }
-        let terminal = self.project.process.terminal();
         let row = |entry: &Entry| match self.options.runs {
             true => self.run_row(entry),
             false => self.row(entry, with_session),
         };
         let spare: &[u8] = if self.options.runs { &[0, 0, 3, 2, 4, 1] } else { &[0, 2, 1, 0] };
         let table = Table::new(spare, entries.iter().map(row).collect());
-        let mut out = Printed::default();
-        for line in table.lines(width(terminal)) {
-            let pieces = line.iter().map(|(tone, text)| paint(*tone, text, terminal.colour));
-            out.push(pieces.collect::<Printed>().trimmed());
-            out.push("\n");
-        }
-        out
+        painted(self.project, &table)
     }
 
     fn row(&self, entry: &Entry, with_session: bool) -> Vec<Cell> {
@@ -239,8 +229,4 @@ impl Printer<'_> {
             Cell::new(tone, &entry.outcome),
         ]
     }
-}
-
-fn short(id: &str) -> String {
-    id.chars().take(SHORT).collect()
 }

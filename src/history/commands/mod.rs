@@ -1,12 +1,25 @@
-//! `hookkeeper log`, `hookkeeper gc`: what happened, and how much of it is kept.
+//! `hookkeeper log`, `search`, `cost`, `recap`, `gc`: what happened, what it came to, and how much of it
+//! is kept.
 
+pub mod cost;
 pub mod gc;
 pub mod log;
+pub mod recap;
+pub mod search;
 
 use crate::console::project::{Project, one_of};
+use crate::core::gate::Printed;
+use crate::core::table::Table;
 use crate::core::time::{self, Time};
 use crate::history::filter::parse_since;
+use crate::history::ledger::{Asked, Ledger};
+use crate::session::metrics::Metrics;
 use crate::store::journal::{self, Journal};
+use crate::store::view::View;
+use crate::view::text::{paint, width};
+
+/// Characters of an id.
+const SHORT: usize = 8;
 
 /// Since when, as lines spell it.
 fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
@@ -36,4 +49,33 @@ fn moment(project: &Project, spelled: &str, now: Time) -> String {
         true => time.format("%H:%M:%S").to_string(),
         false => time.format("%Y-%m-%d %H:%M").to_string(),
     }
+}
+
+/// The day that a time lies in, in UTC.
+fn day_since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
+    let since = since(project, text)?;
+    Ok(since.map(|time| time.get(..10).unwrap_or_default().to_owned()))
+}
+
+/// What all sessions came to; nothing if there is no state.
+fn read_ledger(project: &Project, view: Option<&View>, asked: Asked) -> anyhow::Result<Ledger> {
+    let Some(view) = view else { return Ok(Ledger::default()) };
+    let metrics: Metrics = project.document()?.unwrap_or_default();
+    Ok(Ledger::read(view, &metrics, asked, project.process.now()))
+}
+
+/// The lines of a table as the terminal can show them.
+fn painted(project: &Project, table: &Table) -> Printed {
+    let terminal = project.process.terminal();
+    let mut out = Printed::default();
+    for line in table.lines(width(terminal)) {
+        let pieces = line.iter().map(|(tone, text)| paint(*tone, text, terminal.colour));
+        out.push(pieces.collect::<Printed>().trimmed());
+        out.push("\n");
+    }
+    out
+}
+
+fn short(id: &str) -> String {
+    id.chars().take(SHORT).collect()
 }
