@@ -172,6 +172,8 @@ fn repeated_lines_synthetic_models_and_kinds_of_cache_are_counted_once_and_right
         "cache_creation_input_tokens": 900, "cache_creation": {"ephemeral_1h_input_tokens": 400}});
     let mut agents_line = line("m3", HAIKU.0, whole.clone(), day);
     agents_line["isSidechain"] = true.into();
+    let mut forked = line("m0", OPUS.0, whole.clone(), day);
+    forked["forkedFrom"] = json!({"sessionId": "s0"});
     let transcript = write(
         &scratch,
         "t/s1.jsonl",
@@ -186,6 +188,9 @@ fn repeated_lines_synthetic_models_and_kinds_of_cache_are_counted_once_and_right
     write(&scratch, "t/s1/subagents/agent-a1.jsonl", &[agents_line.clone(), agents_line]);
     let all = in_all(&naive(&transcript));
     assert_eq!(all.0, [30, 1001, 1800, 14_000], "the second count itself");
+    // What was copied from another session is that one's.
+    let text = fs::read_to_string(&transcript).unwrap();
+    fs::write(&transcript, format!("{forked}\n{text}")).unwrap();
     begin(&scratch, "s1", &transcript);
     let cost = asked(&scratch, &["cost", "--by", "model", "--json"]);
     assert_eq!(tokens(&cost["total"]), all.0);

@@ -128,6 +128,10 @@ impl Count {
         if line.word("type").as_deref() != Some("assistant") || model == SYNTHETIC {
             return;
         }
+        // Copied from the session that it was forked from, which has it in its own count.
+        if line.object("forkedFrom").is_some() {
+            return;
+        }
         let is_aside = agent.is_none() && line.flag("isSidechain");
         let nameless = || format!("{} {begins}", agent.unwrap_or_default());
         let id = message.word("id").or_else(|| line.word("uuid")).unwrap_or_else(nameless);
@@ -252,7 +256,7 @@ pub fn at_most(rows: &[Usage], most: usize) -> Vec<Usage> {
         }
     }
     let mut largest: Vec<(&str, u64)> = agents.into_iter().collect();
-    largest.sort_by(|one, other| other.1.cmp(&one.1));
+    largest.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
     let mut keep = largest.len();
     loop {
         let kept: Vec<&str> = largest.iter().take(keep).map(|(agent, _)| *agent).collect();

@@ -106,7 +106,7 @@ impl Search {
         for folder in archived.chain([RESULTS.to_owned()]) {
             for name in view.names(&folder) {
                 let stem = name.strip_suffix(".json");
-                if !stem.is_some_and(|stem| !FileStem::is_reserved(stem)) {
+                if stem.is_none_or(FileStem::is_reserved) {
                     continue;
                 }
                 let bytes = view.bytes(&format!("{folder}/{name}")).ok().flatten();
