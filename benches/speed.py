@@ -14,6 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import books  # noqa: E402
 import executions  # noqa: E402
+import history  # noqa: E402
 import redaction  # noqa: E402
 import transcript  # noqa: E402
 from books import AGENT, MAIN, Kept, Project  # noqa: E402
@@ -163,6 +164,23 @@ class Bench:
                      Row(f"execute {what}, 10,000 tasks", large, [Ratio("1,000", [small], 12)])]
         return race(rows, max(20, self.starts // 5))
 
+    def histories(self) -> list[Row]:
+        """Looking back: ten times the sessions, at most twelve times the time; and 200 MB of history
+        against grep on the same files."""
+        few, many, large = (history.History(self.room / f"history-{name}", self.binary, self.small, count, size)
+                            for name, count, size in (("few", 1000, 2_000_000), ("many", 10_000, 20_000_000),
+                                                      ("large", 1000, 200_000_000)))
+        rows = [Row("floor, between looks back", self.floor())]
+        for what, ask in (("search", history.History.search), ("sessions --all", history.History.listed),
+                          *((f"cost --by {by}", lambda of, by=by: of.cost(by)) for by in ("session", "agent"))):
+            small, big = ask(few), ask(many)
+            rows += [Row(f"{what}, 1,000 sessions", small),
+                     Row(f"{what}, 10,000 sessions", big, [Ratio("1,000", [small], 12)])]
+        grep = large.grep()
+        rows += [Row("grep -r -i, 200 MB of history", grep),
+                 Row("search, 200 MB of history", large.search(), [Ratio("grep", [grep], 4)])]
+        return race(rows, max(10, self.starts // 20))
+
     def redaction(self) -> list[Row]:
         """What repeats itself is redacted at no more than three times the cost of other text."""
         project = redaction.recording(self.project("recording"))
@@ -236,6 +254,7 @@ def main() -> None:
         bench.fresh.verify()
         bench.aged.verify()
         rows += bench.executions()
+        rows += bench.histories()
         rows += bench.redaction()
         rows += bench.scripts()
         counts = bench.counts()

@@ -170,7 +170,7 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 37] = [
+const COMMANDS: [&[&str]; 45] = [
     &["status"],
     &["status", "--json"],
     &["status", "--all"],
@@ -186,6 +186,14 @@ const COMMANDS: [&[&str]; 37] = [
     &["log"],
     &["log", "--runs"],
     &["log", "--json"],
+    &["search", "e"],
+    &["search", "e", "--json"],
+    &["cost"],
+    &["cost", "--by", "agent"],
+    &["cost", "--json"],
+    &["cost", "--csv"],
+    &["recap"],
+    &["recap", "--json"],
     &["backup", "list"],
     &["loop", "status"],
     &["loop", "status", "--json"],

@@ -70,6 +70,21 @@ pub enum Command {
         hookkeeper log --since 2h --json | jq -r .target\n  hookkeeper log --runs -n 5         # what each hook did"
     )]
     Log(history::log::Arguments),
+    /// A text in everything that is kept, the newest first, and where to look on
+    #[command(
+        after_help = "Examples:\n  hookkeeper search 'rate limit'\n  hookkeeper search login --kind finding --since 7d\n  hookkeeper search login --json | jq -r '.hits[].look'"
+    )]
+    Search(history::search::Arguments),
+    /// Tokens and dollars: what sessions, agents, branches, days or models used
+    #[command(
+        after_help = "Examples:\n  hookkeeper cost\n  hookkeeper cost --by day --since 30d\n  hookkeeper cost --by agent --json | jq .total"
+    )]
+    Cost(history::cost::Arguments),
+    /// What the last days came to, in a few lines
+    #[command(
+        after_help = "Examples:\n  hookkeeper recap\n  hookkeeper recap --since 30d --markdown"
+    )]
+    Recap(history::recap::Arguments),
     /// Remove the history that is beyond keep_sessions and keep_megabytes
     #[command(after_help = "Examples:\n  hookkeeper gc --dry-run\n  hookkeeper gc")]
     Gc(history::gc::Arguments),

@@ -6,5 +6,7 @@ pub mod commands;
 pub mod describe;
 pub mod errors;
 pub mod filter;
+pub mod ledger;
+pub mod search;
 pub mod sessions;
 pub mod story;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::agents::result::{AgentResult, LOST};
 use crate::branch::witness::Witness;
-use crate::client::transcript::Cost;
+use crate::client::transcript::usage::{self, Cost};
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::time::Time;
 use crate::errors::document::Errors;
@@ -20,6 +20,10 @@ use crate::session::record;
 use crate::state::plan::{Change, Plan};
 use crate::state::{Doc, State};
 use crate::turn::context::Context;
+
+/// Rows of what a session used, in the journal and in the metrics.
+const USAGE_TOLD: usize = 200;
+const USAGE_KEPT: usize = 30;
 
 /// Closes one session or several, in one go.
 pub struct Closing<'a> {
@@ -79,9 +83,16 @@ impl<'a> Closing<'a> {
             let cost = self.cost(&live);
             let mut entry = metrics::Entry::new(&live, ended, cost, work.unwrap_or_default(), end);
             amend(&mut entry);
-            line = line.target(entry.task.as_deref().unwrap_or_default()).record(&entry);
             let before = || self.state.get::<Metrics>().cloned().unwrap_or_default();
-            self.too_old.extend(self.metrics.get_or_insert_with(before).put(entry));
+            let metrics = self.metrics.get_or_insert_with(before);
+            if entry.tokens.is_none() && entry.cost_usd.is_none() {
+                metrics.find(&live.session_id).iter().for_each(|known| entry.keep_cost(known));
+            }
+            // Told once with all agents; the metrics are written anew at every end.
+            entry.usage = usage::at_most(&entry.usage, USAGE_TOLD);
+            line = line.target(entry.task.as_deref().unwrap_or_default()).record(&entry);
+            entry.usage = usage::without_agents(&entry.usage, USAGE_KEPT);
+            self.too_old.extend(metrics.put(entry));
         }
         if let Some(errors) = &mut self.errors {
             errors.clear(&live.session_id);

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::client::transcript::{Cost, Tokens};
+use crate::client::transcript::Tokens;
+use crate::client::transcript::usage::{Cost, Usage};
 use crate::core::entries::{self, Beside, Entries, Field, Shared, Slot};
 use crate::core::json;
 use crate::core::json::scan::Span;
@@ -72,6 +73,18 @@ pub struct Entry {
     pub files_modified: u64,
     /// What it was about.
     pub task: Option<String>,
+    /// The branch that it began on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_branch: Option<String>,
+    /// What the tokens and dollars are made of; in the journal also by agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub usage: Vec<Usage>,
+    /// Whether the dollars are by the price table, at least in part; else they are the client's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_estimated: bool,
+    /// Whether the transcripts were too long to be counted as a whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub usage_partial: bool,
     /// The model that it used last, where the client has said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -163,6 +176,10 @@ impl Entry {
             cost_usd: cost.usd,
             files_modified: live.earlier.files + live.files_modified.len() as u64,
             task: live.task.clone(),
+            git_branch: live.git_branch.clone(),
+            usage: cost.rows,
+            cost_estimated: cost.is_estimate,
+            usage_partial: cost.is_partial,
             model: live.model_use.as_ref().map(|model| model.name.clone()),
             model_fallbacks: live.model_use.as_ref().map_or(0, |model| model.fallbacks),
             lost_agents: live.lost_agents.clone(),
@@ -170,6 +187,15 @@ impl Entry {
             last_files: last_files(live),
             extra: Extra::new(),
         }
+    }
+
+    /// The transcripts are gone: what they said at its earlier end still holds.
+    pub fn keep_cost(&mut self, earlier: &Self) {
+        self.tokens.clone_from(&earlier.tokens);
+        self.cost_usd = earlier.cost_usd;
+        self.usage.clone_from(&earlier.usage);
+        self.cost_estimated = earlier.cost_estimated;
+        self.usage_partial = earlier.usage_partial;
     }
 
     /// What people are told that it was about.
@@ -340,45 +366,5 @@ pub const ARCHIVE: Row = Row {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state::Document;
-
-    fn entry(id: &str, minutes: u64) -> Entry {
-        Entry { session_id: id.into(), duration_minutes: minutes, ..Entry::default() }
-    }
-
-    #[test]
-    fn one_entry_per_id_and_unknown_fields_stay() {
-        let seed =
-            br#"{"sessions": [{"session_id": "a", "duration_minutes": 45, "mine": 1}], "v": 2}"#;
-        let mut metrics = Metrics::parse(seed).unwrap();
-        assert!(metrics.put(entry("a", 50)).is_empty());
-        metrics.put(entry("b", 1));
-        let back = Metrics::parse(&metrics.to_bytes()).unwrap();
-        assert_eq!(back.newest(9).len(), 2);
-        assert_eq!(back.find("a").unwrap().duration_minutes, 50);
-        assert_eq!(back.find("a").unwrap().extra["mine"], 1);
-        assert!(String::from_utf8(back.to_bytes()).unwrap().contains("\"v\": 2"));
-        assert!(Metrics::parse(br#"{"sessions": 3}"#).is_err());
-    }
-
-    #[test]
-    fn bad_entries_go_and_the_rest_stays() {
-        let file = br#"{"sessions": [{"session_id": "a"}, 3, {"session_id": "b"}], "v": 2}"#;
-        let mut metrics = Metrics::parse(file).unwrap();
-        assert_eq!(metrics.retain(|raw| raw.starts_with('{')), 1);
-        assert!(metrics.find("a").is_some() && metrics.find("b").is_some());
-        assert!(String::from_utf8(metrics.to_bytes()).unwrap().contains("\"v\": 2"));
-    }
-
-    #[test]
-    fn the_newest_two_hundred_stay() {
-        let mut metrics = Metrics::default();
-        let old: Vec<String> =
-            (0..203).flat_map(|n| metrics.put(entry(&format!("s{n}"), n))).collect();
-        assert_eq!(old.len(), 3);
-        assert!(old[0].contains("\"s0\"") && !old[0].contains('\n'));
-        assert_eq!(Metrics::parse(&metrics.to_bytes()).unwrap().newest(999).len(), ENTRIES);
-    }
-}
+#[path = "metrics_tests.rs"]
+mod tests;

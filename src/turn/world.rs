@@ -13,7 +13,8 @@ use crate::client::side_file::{self, SideFile};
 use crate::client::todos::{self, Todo};
 use crate::client::transcript::context_use::context_use;
 use crate::client::transcript::spent::Spent;
-use crate::client::transcript::{self, AgentWork, Cost, InContext};
+use crate::client::transcript::usage::{self, Cost};
+use crate::client::transcript::{self, AgentWork, InContext};
 use crate::core::event::Kind;
 use crate::core::redaction::Redactor;
 use crate::core::time::Time;
@@ -147,7 +148,7 @@ impl Facts for World<'_> {
     }
 
     fn cost(&self, transcript: &Path) -> Cost {
-        transcript::cost(transcript)
+        usage::cost(transcript, usage::AT_END)
     }
 
     fn spent(&self, transcript: &Path, before: &Spent, since: &str) -> Spent {

@@ -5,8 +5,8 @@
 pub mod calls;
 pub mod context_use;
 pub mod spent;
+pub mod usage;
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -27,8 +27,6 @@ const AGENT_TAIL: u64 = 512 << 10;
 const VERSION_TAIL: u64 = 256 << 10;
 /// A prompt that is longer is not read.
 const LONGEST_PROMPT: u64 = 256 << 10;
-/// Tokens are summed over this much of a transcript.
-const COST_TAIL: u64 = 64 << 20;
 /// What is in the context is looked for in this much of a transcript, up to the last compaction.
 const CONTEXT_TAIL: u64 = 128 << 20;
 const FIRST_LINES: u64 = 64 << 10;
@@ -71,15 +69,16 @@ pub struct Tokens {
 
 impl Tokens {
     pub fn sum(&self) -> u64 {
-        self.input + self.output + self.cache_creation + self.cache_read
+        let all = [self.input, self.output, self.cache_creation, self.cache_read];
+        all.into_iter().fold(0, u64::saturating_add)
     }
-}
 
-/// What a session's transcript says about its cost.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cost {
-    pub tokens: Option<Tokens>,
-    pub usd: Option<f64>,
+    pub fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_creation = self.cache_creation.saturating_add(other.cache_creation);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+    }
 }
 
 /// What is in the context and what the session has set out to do, in one pass over its transcript.
@@ -177,40 +176,6 @@ pub fn client_version(path: &Path) -> Option<String> {
         }
     });
     version
-}
-
-/// Tokens and dollars of a whole session, as far as its lines say.
-pub fn cost(path: &Path) -> Cost {
-    let Some(file) = files::open(path) else { return Cost::default() };
-    let mut tokens = Tokens::default();
-    let mut messages = BTreeSet::new();
-    // The newest total that the client wrote; older clients wrote what each line cost.
-    let mut total = None;
-    let mut sum = None;
-    tail::lines(&file, COST_TAIL, |_, line| {
-        if kind(line) == Kind::User {
-            return ControlFlow::Continue(());
-        }
-        if total.is_none() && has(line, b"\"totalCostUSD\"") {
-            total = Object::parse(line).ok().and_then(|line| line.float("totalCostUSD"));
-        } else if has(line, b"\"costUSD\"")
-            && let Some(dollars) = Object::parse(line).ok().and_then(|line| line.float("costUSD"))
-        {
-            *sum.get_or_insert(0.0) += dollars;
-        }
-        if has(line, b"\"usage\"")
-            && let Some((id, usage)) = usage(line)
-            // One response is several lines with the same usage, the last one complete.
-            && messages.insert(id)
-        {
-            tokens.input += usage.input;
-            tokens.output += usage.output;
-            tokens.cache_creation += usage.cache_creation;
-            tokens.cache_read += usage.cache_read;
-        }
-        ControlFlow::Continue(())
-    });
-    Cost { tokens: (!messages.is_empty()).then_some(tokens), usd: total.or(sum) }
 }
 
 /// The session that a forked transcript was copied from: its first lines still carry that id.

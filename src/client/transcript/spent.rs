@@ -212,7 +212,7 @@ fn name(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_str()?.to_owned())
 }
 
-fn used(message: &Object) -> Option<Used> {
+pub fn used(message: &Object) -> Option<Used> {
     let usage = message.object("usage")?;
     let count = |key: &str| usage.number(key).unwrap_or(0);
     let kinds = usage.object("cache_creation");

@@ -10,7 +10,7 @@ use crate::core::gate::Printed;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::table::{Cell, Table, Tone};
-use crate::history::commands::{session_stem, since};
+use crate::history::commands::{session_stem, short, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
 use crate::process::lines::{Heard, Lines};
@@ -20,8 +20,6 @@ use crate::store::journal::read::{Order, PassedOver};
 
 /// How often it is looked for more.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Characters of an id.
-const SHORT: usize = 8;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -217,8 +215,4 @@ impl Printer<'_> {
             Cell::new(tone, &entry.outcome),
         ]
     }
-}
-
-fn short(id: &str) -> String {
-    id.chars().take(SHORT).collect()
 }

@@ -9,6 +9,7 @@
 //! because an append of one write needs none. Nothing here is synced, and nothing here fails a
 //! hook: the documents matter more.
 
+mod matching;
 pub mod prune;
 pub mod read;
 pub mod sessions;

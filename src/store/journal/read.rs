@@ -15,7 +15,7 @@ use crate::core::text::plural;
 /// Bytes that are read at once, as long as a line fits in them.
 const SMALL_BLOCK: usize = 64 << 10;
 /// A line that does not fit in this was not written here.
-const LARGEST_BLOCK: usize = 1 << 20;
+pub const LARGEST_BLOCK: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -94,6 +94,12 @@ impl Blocks {
     pub fn new(file: File, order: Order) -> io::Result<Self> {
         let rest = 0..file.metadata()?.len();
         Ok(Self { file: Some(file), order, rest, buffer: Vec::new(), damaged: 0 })
+    }
+
+    /// The next block of whole lines.
+    pub fn next_block(&mut self, most: usize) -> Option<&[u8]> {
+        let block = self.advance(most)?;
+        self.buffer.get(block)
     }
 
     /// Reads the next block and says where in the buffer it is.

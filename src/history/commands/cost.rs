@@ -1,0 +1,323 @@
+//! `hookkeeper cost`: tokens and dollars, by session, agent, branch, day or model.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::client::prices;
+use crate::console::project::{Project, print_json};
+use crate::core::gate::{Printed, one_line};
+use crate::core::journal::EntryKind;
+use crate::core::outcome::Outcome;
+use crate::core::table::{Cell, Table, Tone};
+use crate::core::text::{clip, plural};
+use crate::history::commands::{day_since, read_ledger, short};
+use crate::history::ledger::{self, Asked, Ledger, Session, Sum};
+use crate::store::journal;
+use crate::store::journal::read::Order;
+use crate::store::view::View;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What each line is about
+    #[arg(long, value_enum, default_value = "session", value_name = "WHAT")]
+    by: By,
+    /// Not what was before: 7d, 30d, or a date; whole days, in UTC
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// How many lines; 0: all. JSON and CSV have all
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
+    limit: usize,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print comma-separated values
+    #[arg(long)]
+    csv: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum By {
+    Session,
+    Agent,
+    Branch,
+    Day,
+    Model,
+}
+
+impl By {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Agent => "agent",
+            Self::Branch => "branch",
+            Self::Day => "day",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// One line.
+struct Line {
+    name: String,
+    /// What a session or an agent was about.
+    about: String,
+    /// The session of an agent.
+    session: Option<String>,
+    sum: Sum,
+}
+
+const MAIN_THREAD: &str = "main thread";
+/// Of sessions whose journal is gone, or of versions that did not keep it.
+const NOT_APART: &str = "agents not told apart";
+const NO_BRANCH: &str = "no branch known";
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let since = day_since(project, options.since.as_deref())?;
+    let asked = Asked { since: since.as_deref(), agents: options.by == By::Agent };
+    let view = project.view()?;
+    let ledger = read_ledger(project, view.as_ref(), asked)?;
+    let lines = lines(&ledger, options.by, view.as_ref());
+    let total = ledger::total(&ledger.sessions);
+    if options.json {
+        let lines: Vec<Value> = lines.iter().map(|line| line.to_json(options.by)).collect();
+        return print_json(&json!({
+            "by": options.by.name(), "since": since, "prices_as_of": prices::AS_OF,
+            "lines": lines, "total": sum_json(&total),
+            "sessions_without_usage": without_usage(&ledger), "damaged_lines": ledger.damaged,
+        }));
+    }
+    if options.csv {
+        return Ok(Outcome::printed(csv(&lines, options.by)));
+    }
+    if lines.is_empty() && without_usage(&ledger) == 0 {
+        return Ok(Outcome::printed(match since {
+            Some(day) => format!("No session has used anything since {day}."),
+            None => "No session is known yet.".to_owned(),
+        }));
+    }
+    let mut out = table(project, &lines, &total, options);
+    for note in notes(&ledger, &total, since.as_deref()) {
+        out.line(note);
+    }
+    Ok(Outcome::printed(out.trimmed()))
+}
+
+fn lines(ledger: &Ledger, by: By, view: Option<&View>) -> Vec<Line> {
+    let sessions = &ledger.sessions;
+    let mut lines: Vec<Line> = match by {
+        By::Session => {
+            let counted = sessions.iter().filter(|session| !session.usage.is_empty());
+            return counted.map(session_line).collect();
+        }
+        By::Agent => agent_lines(sessions, view),
+        By::Branch => named(ledger::sums_by(sessions, |session, _| {
+            session.entry.git_branch.clone().unwrap_or_else(|| NO_BRANCH.to_owned())
+        })),
+        By::Model => named(ledger::sums_by(sessions, |_, row| row.model.clone())),
+        By::Day => {
+            let mut days = named(ledger::sums_by(sessions, |_, row| row.day.clone()));
+            days.reverse();
+            return days;
+        }
+    };
+    let size = |line: &Line| {
+        let tokens = line.sum.cost.tokens.as_ref().map_or(0, |tokens| tokens.sum());
+        ((line.sum.cost.usd.unwrap_or(0.0) * 1e6) as u64, tokens)
+    };
+    lines.sort_by_key(|line| Reverse(size(line)));
+    lines
+}
+
+fn session_line(session: &Session) -> Line {
+    let mut sum = Sum::default();
+    sum.add_whole(session);
+    let about = session.entry.title().unwrap_or_default().to_owned();
+    Line { name: session.entry.session_id.clone(), about, session: None, sum }
+}
+
+fn named(sums: BTreeMap<String, Sum>) -> Vec<Line> {
+    let line = |(name, sum)| Line { name, about: String::new(), session: None, sum };
+    sums.into_iter().map(line).collect()
+}
+
+fn agent_lines(sessions: &[Session], view: Option<&View>) -> Vec<Line> {
+    // Ids of agents are their session's.
+    let sums = ledger::sums_by(sessions, |session, row| match &row.agent {
+        Some(agent) => format!("{}\n{agent}", session.entry.session_id),
+        None if session.has_agents || session.entry.agents.spawned == 0 => MAIN_THREAD.to_owned(),
+        None => NOT_APART.to_owned(),
+    });
+    let mut lines = named(sums);
+    let mut tasks: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for line in &mut lines {
+        let Some((session, agent)) = line.name.split_once('\n') else { continue };
+        let (session, agent) = (session.to_owned(), agent.to_owned());
+        let of_session = || view.map(|view| agent_tasks(view, &session)).unwrap_or_default();
+        let tasks = tasks.entry(session.clone()).or_insert_with(of_session);
+        line.about = tasks.get(&agent).cloned().unwrap_or_default();
+        (line.name, line.session) = (agent, Some(session));
+    }
+    lines
+}
+
+/// What the agents of a session were started for.
+fn agent_tasks(view: &View, session: &str) -> BTreeMap<String, String> {
+    let journal = view.journal();
+    let lines = journal.of_stem(&journal::stem(session), Order::OldestFirst);
+    let starts = lines.filter(|line| line.kind == EntryKind::AgentStart);
+    let named = starts.filter_map(|line| {
+        let words = [line.what, line.target].into_iter().flatten().collect::<Vec<_>>();
+        Some((line.agent?, words.join(": ")))
+    });
+    named.collect()
+}
+
+impl Line {
+    fn to_json(&self, by: By) -> Value {
+        let mut value = sum_json(&self.sum);
+        if let Value::Object(fields) = &mut value {
+            fields.insert(by.name().to_owned(), self.name.clone().into());
+            if let Some(session) = &self.session {
+                fields.insert("session".to_owned(), session.clone().into());
+            }
+            if !self.about.is_empty() {
+                fields.insert("about".to_owned(), self.about.clone().into());
+            }
+        }
+        value
+    }
+}
+
+fn sum_json(sum: &Sum) -> Value {
+    let tokens = sum.cost.tokens.clone().unwrap_or_default();
+    json!({
+        "sessions": sum.sessions.len(), "input": tokens.input, "output": tokens.output,
+        "cache_creation": tokens.cache_creation, "cache_read": tokens.cache_read,
+        "cost_usd": sum.cost.usd, "estimated": sum.cost.is_estimate,
+        "partial": sum.cost.is_partial, "unpriced": sum.unpriced,
+    })
+}
+
+const COLUMNS: [&str; 5] = ["input", "output", "cache write", "cache read", "cost"];
+
+fn table(project: &Project, lines: &[Line], total: &Sum, options: &Arguments) -> Printed {
+    let most = if options.limit == 0 { usize::MAX } else { options.limit };
+    let head = [options.by.name()].into_iter().chain(COLUMNS).chain([""]);
+    let mut rows = vec![head.map(|text| Cell::new(Tone::Dim, text)).collect::<Vec<_>>()];
+    for line in lines.iter().take(most) {
+        let is_id = options.by == By::Session || line.session.is_some();
+        let name = if is_id { short(&line.name) } else { clip(&line.name, 40) };
+        rows.push(row(Tone::Id, &name, &line.sum, &line.about));
+    }
+    let left = match lines.len().saturating_sub(most) {
+        0 => String::new(),
+        more => format!("{more} more lines are in it (-n 0 shows all)"),
+    };
+    rows.push(row(Tone::Strong, "total", total, &left));
+    project.print_table(&Table::new(&[0, 4, 4, 5, 5, 0, 3], rows))
+}
+
+fn row(tone: Tone, name: &str, sum: &Sum, about: &str) -> Vec<Cell> {
+    let tokens = sum.cost.tokens.clone().unwrap_or_default();
+    let counts = [tokens.input, tokens.output, tokens.cache_creation, tokens.cache_read];
+    let mut cells = vec![Cell::new(tone, name)];
+    cells.extend(counts.map(|count| Cell::new(Tone::Plain, &spell_count(count))));
+    cells.push(Cell::new(Tone::Plain, &spell_usd(sum)));
+    cells.push(Cell::new(Tone::Dim, about));
+    cells
+}
+
+/// `1,234`, `12.3 K`, `4.56 M`.
+pub fn spell_count(count: u64) -> String {
+    let of = |unit: f64| count as f64 / unit;
+    match count {
+        0..1000 => count.to_string(),
+        1000..10_000 => format!("{},{:03}", count / 1000, count % 1000),
+        10_000..999_950 => format!("{:.1} K", of(1e3)),
+        999_950..999_995_000 => format!("{:.2} M", of(1e6)),
+        _ => format!("{:.2} G", of(1e9)),
+    }
+}
+
+/// `$1.25`; with `~` if it is an estimate, and with `+` if something is not in it.
+pub fn spell_usd(sum: &Sum) -> String {
+    let Some(usd) = sum.cost.usd else { return "not known".to_owned() };
+    let about = if sum.cost.is_estimate { "~" } else { "" };
+    let more = if sum.unpriced.is_empty() && !sum.cost.is_partial { "" } else { "+" };
+    let digits = if usd > 0.0 && usd < 0.1 { 4 } else { 2 };
+    format!("{about}${usd:.digits$}{more}")
+}
+
+fn without_usage(ledger: &Ledger) -> usize {
+    ledger.sessions.iter().filter(|session| !session.is_counted()).count()
+}
+
+/// What is not in the figures, and where they are from.
+pub fn notes(ledger: &Ledger, total: &Sum, since: Option<&str>) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(since.map(|day| format!("Since {day}, by whole days in UTC.")));
+    if total.cost.is_estimate {
+        let as_of = prices::AS_OF;
+        notes.push(format!("~: not the client's own figures; list prices of {as_of}."));
+    }
+    if !total.unpriced.is_empty() {
+        let models: Vec<&str> = total.unpriced.iter().map(String::as_str).collect();
+        let models = one_line(&models.join(", ")).into_owned();
+        notes.push(format!("+: not in the dollars, because the price is not known: {models}."));
+    }
+    if total.cost.is_partial {
+        notes.push("+: some transcripts were too long to be counted as a whole.".to_owned());
+    }
+    match without_usage(ledger) {
+        0 => {}
+        count => notes.push(format!(
+            "Not in it: {} with nothing to count (no transcript, or no answer in it).",
+            plural(count, "session")
+        )),
+    }
+    if ledger.damaged > 0 {
+        let lines = plural(ledger.damaged, "line");
+        notes.push(format!("Left out: {lines} of the archive that cannot be read."));
+    }
+    notes
+}
+
+fn csv(lines: &[Line], by: By) -> Printed {
+    let mut out = Printed::default();
+    out.line(format!(
+        "{},session,about,sessions,input,output,cache_creation,cache_read,cost_usd,estimated,partial,unpriced",
+        if by == By::Session { "id" } else { by.name() },
+    ));
+    for line in lines {
+        let tokens = line.sum.cost.tokens.clone().unwrap_or_default();
+        let unpriced: Vec<&str> = line.sum.unpriced.iter().map(String::as_str).collect();
+        let cells = [
+            csv_cell(&line.name),
+            csv_cell(line.session.as_deref().unwrap_or_default()),
+            csv_cell(&line.about),
+            line.sum.sessions.len().to_string(),
+            tokens.input.to_string(),
+            tokens.output.to_string(),
+            tokens.cache_creation.to_string(),
+            tokens.cache_read.to_string(),
+            line.sum.cost.usd.map(|usd| usd.to_string()).unwrap_or_default(),
+            line.sum.cost.is_estimate.to_string(),
+            line.sum.cost.is_partial.to_string(),
+            csv_cell(&unpriced.join(" ")),
+        ];
+        out.line(cells.join(","));
+    }
+    out.trimmed()
+}
+
+/// One field. What a spreadsheet would take for a formula is a text.
+fn csv_cell(text: &str) -> String {
+    let text = clip(&one_line(text), 200);
+    let mark = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    match mark.is_empty() && !text.contains([',', '"']) {
+        true => text,
+        false => format!("\"{mark}{}\"", text.replace('"', "\"\"")),
+    }
+}

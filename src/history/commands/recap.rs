@@ -1,0 +1,123 @@
+//! `hookkeeper recap`: what it all came to, in a few lines.
+
+use serde_json::json;
+
+use crate::console::project::{Project, print_json};
+use crate::core::gate::Printed;
+use crate::core::outcome::Outcome;
+use crate::core::table::{Cell, Table, Tone};
+use crate::core::text::plural;
+use crate::history::commands::cost::{notes, spell_count, spell_usd};
+use crate::history::commands::{day_since, read_ledger};
+use crate::history::ledger::{self, Asked, Ledger};
+use crate::loops::Verdict;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Since when: 7d, 30d, or a date; whole days, in UTC
+    #[arg(long, default_value = "7d", value_name = "WHEN")]
+    since: String,
+    /// Print Markdown, for a note
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Counts over sessions.
+#[derive(Default)]
+struct Counts {
+    sessions: usize,
+    live: usize,
+    agents: u64,
+    found: u64,
+    fixed: u64,
+    errors: u64,
+    recovered: u64,
+    compactions: u64,
+    loops: usize,
+    files: u64,
+}
+
+impl Counts {
+    fn new(ledger: &Ledger) -> Self {
+        let mut all = Self::default();
+        for session in &ledger.sessions {
+            let entry = &session.entry;
+            all.sessions += 1;
+            all.live += usize::from(session.is_live);
+            all.agents = all.agents.saturating_add(entry.agents.spawned);
+            all.found = all.found.saturating_add(entry.quality.issues_found);
+            all.fixed = all.fixed.saturating_add(entry.quality.issues_fixed);
+            all.errors = all.errors.saturating_add(entry.errors.total);
+            all.recovered = all.recovered.saturating_add(entry.errors.recovered);
+            all.compactions = all.compactions.saturating_add(entry.compactions);
+            all.files = all.files.saturating_add(entry.files_modified);
+            let verdict = entry.loop_verdict.as_ref().and_then(serde_json::Value::as_str);
+            all.loops += usize::from(verdict == Some(Verdict::Complete.name()));
+        }
+        all
+    }
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let since = day_since(project, Some(&options.since))?.unwrap_or_default();
+    let asked = Asked { since: Some(&since), agents: false };
+    let ledger = read_ledger(project, project.view()?.as_ref(), asked)?;
+    let counts = Counts::new(&ledger);
+    let total = ledger::total(&ledger.sessions);
+    let tokens = total.cost.tokens.clone().unwrap_or_default();
+    if options.json {
+        return print_json(&json!({
+            "since": since, "sessions": counts.sessions, "live": counts.live,
+            "agents": counts.agents, "files_modified": counts.files,
+            "findings": {"found": counts.found, "fixed": counts.fixed},
+            "errors": {"total": counts.errors, "recovered": counts.recovered},
+            "compactions": counts.compactions, "loops_completed": counts.loops,
+            "tokens": tokens, "cost_usd": total.cost.usd, "estimated": total.cost.is_estimate,
+            "partial": total.cost.is_partial, "unpriced": total.unpriced,
+            "damaged_lines": ledger.damaged,
+        }));
+    }
+    if counts.sessions == 0 {
+        return Ok(Outcome::printed(format!("No session since {since}.")));
+    }
+    let of = |count: u64| spell_count(count);
+    let live = match counts.live {
+        0 => String::new(),
+        live => format!(", {live} of them live"),
+    };
+    let read = spell_count(tokens.cache_read);
+    let rows: Vec<(&str, String)> = vec![
+        ("sessions", format!("{}{live}", of(counts.sessions as u64))),
+        ("agents", of(counts.agents)),
+        ("findings", format!("{} found, {} fixed", of(counts.found), of(counts.fixed))),
+        ("errors", format!("{}, {} recovered", of(counts.errors), of(counts.recovered))),
+        ("compactions", format!("{} survived", of(counts.compactions))),
+        ("loops", format!("{} completed", of(counts.loops as u64))),
+        ("files", format!("{} modified", of(counts.files))),
+        ("tokens", format!("{}, {read} of them read from the cache", of(tokens.sum()))),
+        ("cost", spell_usd(&total)),
+    ];
+    let notes = notes(&ledger, &total, None);
+    let heading = format!("{} since {since}", plural(counts.sessions, "session"));
+    let mut out = Printed::default();
+    if options.markdown {
+        out.line(format!("### {heading}"));
+        out.push("\n");
+        rows.iter().for_each(|(name, says)| out.line(format!("- **{name}**: {says}")));
+        if !notes.is_empty() {
+            out.push("\n");
+        }
+        notes.iter().for_each(|note| out.line(format!("_{note}_")));
+    } else {
+        out.line(heading);
+        let row = |(name, says): &(&str, String)| {
+            vec![Cell::new(Tone::Dim, name), Cell::new(Tone::Strong, says)]
+        };
+        out.push(project.print_table(&Table::new(&[0, 0], rows.iter().map(row).collect())));
+        notes.into_iter().for_each(|note| out.line(note));
+    }
+    Ok(Outcome::printed(out.trimmed()))
+}

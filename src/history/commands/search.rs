@@ -1,0 +1,104 @@
+//! `hookkeeper search`: a text in everything that is kept, the newest first, with the place to look on.
+
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use crate::console::project::{Project, print_json};
+use crate::core::gate::Printed;
+use crate::core::outcome::Outcome;
+use crate::core::table::{Cell, Table, Tone};
+use crate::core::text::plural;
+use crate::history::commands::{short, since};
+use crate::history::search::hits::{Hit, HitKind};
+use crate::history::search::needle::Needle;
+use crate::history::search::{Found, Search};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What to look for; capitals and small letters are alike
+    #[arg(allow_hyphen_values = true)]
+    text: String,
+    /// Only what was asked, reported, failed, found or handed off
+    #[arg(long, value_enum, value_name = "KIND")]
+    kind: Option<Kind>,
+    /// Not what is older: 30m, 2h, 7d, or a date
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// How many of the newest; 0: all
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
+    limit: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    Prompt,
+    Report,
+    Error,
+    Finding,
+    Handoff,
+}
+
+impl From<Kind> for HitKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Prompt => Self::Prompt,
+            Kind::Report => Self::Report,
+            Kind::Error => Self::Error,
+            Kind::Finding => Self::Finding,
+            Kind::Handoff => Self::Handoff,
+        }
+    }
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let Some(needle) = Needle::new(&options.text) else { bail!("there is no text to look for") };
+    let search = Search {
+        needle,
+        kind: options.kind.map(HitKind::from),
+        since: since(project, options.since.as_deref())?,
+        most: if options.limit == 0 { usize::MAX } else { options.limit },
+    };
+    let found = project.view()?.map(|view| search.run(&view)).unwrap_or_default();
+    if options.json {
+        let hits: Vec<Value> = found.hits.iter().map(Hit::to_json).collect();
+        return print_json(
+            &json!({"hits": hits, "has_more": found.has_more, "unreadable": found.unreadable}),
+        );
+    }
+    let mut out = table(project, &found);
+    if found.hits.is_empty() {
+        out.line("Nothing that is kept says so.");
+    }
+    if found.has_more {
+        out.line("There are older ones (-n 0 shows all).");
+    }
+    if found.unreadable > 0 {
+        out.line(format!("Left out: {} that cannot be read.", plural(found.unreadable, "place")));
+    }
+    Ok(Outcome::printed(out.trimmed()))
+}
+
+fn table(project: &Project, found: &Found) -> Printed {
+    let mut out = Printed::default();
+    for hit in &found.hits {
+        let tone = match hit.kind {
+            HitKind::Error => Tone::Bad,
+            HitKind::Finding => Tone::Warn,
+            _ => Tone::Plain,
+        };
+        let row = vec![
+            Cell::new(Tone::Dim, &project.moment(&hit.time)),
+            Cell::new(tone, hit.kind.name()),
+            Cell::new(Tone::Dim, &short(&hit.session)),
+            Cell::new(Tone::Plain, &hit.text),
+        ];
+        out.push(project.print_table(&Table::new(&[0, 0, 1, 0], vec![row])));
+        // Whole, whatever the width: it is there to be copied.
+        out.push("    ");
+        out.line(hit.look.as_str());
+    }
+    out
+}

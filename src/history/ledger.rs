@@ -1,0 +1,223 @@
+//! What all sessions came to: those that have ended as the metrics and their archive have them, those
+//! that live as their records and transcripts say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::client::transcript::usage::{self, Cost, Usage};
+use crate::core::journal::EntryKind;
+use crate::core::time::Time;
+use crate::loops::queue::document::Queue;
+use crate::process::files;
+use crate::session::metrics::{self, Entry, Metrics};
+use crate::state::Source as _;
+use crate::store::journal::read::Order;
+use crate::store::journal::{self, Journal};
+use crate::store::view::View;
+
+/// An `end` line is the last of its session, or nearly.
+const LINES_AFTER_END: usize = 50;
+
+#[derive(Default)]
+pub struct Ledger {
+    /// Those that live first, then the newest.
+    pub sessions: Vec<Session>,
+    /// Lines of the archive that cannot be read.
+    pub damaged: usize,
+}
+
+pub struct Session {
+    pub entry: Entry,
+    pub is_live: bool,
+    /// What it used; agents are told apart if `has_agents`.
+    pub usage: Vec<Usage>,
+    pub has_agents: bool,
+    /// Whether its usage is not all of it, because it began before the time that is asked for.
+    pub is_cut: bool,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// Not what was before this day, in UTC.
+    pub since: Option<&'a str>,
+    /// Whether agents are to be told apart: that is in the journals.
+    pub agents: bool,
+}
+
+impl Ledger {
+    pub fn read(view: &View, metrics: &Metrics, asked: Asked, now: Time) -> Self {
+        let mut ledger = Self::default();
+        let mut known = BTreeSet::new();
+        let work = view.get::<Queue>();
+        for live in view.lives() {
+            if !live.worked {
+                continue;
+            }
+            let path = live.transcript_path.as_deref().map(Path::new);
+            let is_there = path.is_some_and(|path| files::open(path).is_some());
+            let cost = path.map(|path| usage::cost(path, u64::MAX)).unwrap_or_default();
+            let work = work.as_ref().map(|queue| queue.work_of(&live.session_id));
+            let mut entry = Entry::new(&live, "", cost, work.unwrap_or_default(), now);
+            let earlier = metrics.find(&live.session_id).filter(|_| !is_there);
+            earlier.iter().for_each(|earlier| entry.keep_cost(earlier));
+            known.insert(live.session_id);
+            let has_agents = earlier.is_none();
+            let usage = entry.usage.clone();
+            ledger.sessions.push(Session {
+                entry,
+                is_live: true,
+                usage,
+                has_agents,
+                is_cut: false,
+            });
+        }
+        let journal = asked.agents.then(|| view.journal());
+        for entry in metrics.newest(usize::MAX).into_iter().chain(ledger.archive(view)) {
+            if known.insert(entry.session_id.clone()) {
+                ledger.sessions.push(ended(entry, journal.as_ref()));
+            }
+        }
+        ledger.sessions.retain_mut(|session| session.cut(asked.since));
+        ledger
+    }
+
+    /// The entries of the archive, the newest first.
+    fn archive(&mut self, view: &View) -> Vec<Entry> {
+        let archive = view.bytes(metrics::ARCHIVE.path).ok().flatten().unwrap_or_default();
+        let mut entries = Vec::new();
+        for line in archive.split(|byte| *byte == b'\n').rev() {
+            match serde_json::from_slice::<Entry>(line) {
+                Ok(entry) => entries.push(entry),
+                Err(_) if line.trim_ascii().is_empty() => {}
+                Err(_) => self.damaged += 1,
+            }
+        }
+        entries
+    }
+}
+
+fn ended(entry: Entry, journal: Option<&Journal>) -> Session {
+    let told = journal.and_then(|journal| {
+        let lines = journal.of_stem(&journal::stem(&entry.session_id), Order::NewestFirst);
+        let mut ends = lines.take(LINES_AFTER_END).filter(|line| line.kind == EntryKind::End);
+        let told = ends.find_map(|line| line.record?.read::<Entry>())?;
+        // An end that the metrics do not have is another one.
+        (told.tokens == entry.tokens && !told.usage.is_empty()).then_some(told.usage)
+    });
+    let has_agents = told.is_some();
+    let usage = told.unwrap_or_else(|| entry.usage.clone());
+    Session { usage, entry, is_live: false, has_agents, is_cut: false }
+}
+
+impl Session {
+    /// Takes out what was before this day; whether anything of the session is left.
+    fn cut(&mut self, since: Option<&str>) -> bool {
+        let entry = &self.entry;
+        if self.usage.is_empty() && (entry.tokens.is_some() || entry.cost_usd.is_some()) {
+            // Of a version that kept only the sums.
+            self.has_agents = false;
+            self.usage.push(Usage {
+                model: entry.model.clone().unwrap_or_else(|| usage::NO_MODEL.to_owned()),
+                tokens: entry.tokens.clone().unwrap_or_default(),
+                usd: entry.cost_usd,
+                ..Usage::default()
+            });
+        }
+        for row in self.usage.iter_mut().filter(|row| row.day.is_empty()) {
+            row.day.clone_from(&entry.date);
+        }
+        let Some(since) = since else { return true };
+        let before = self.usage.len();
+        self.usage.retain(|row| row.day.as_str() >= since);
+        self.is_cut = self.usage.len() < before;
+        self.is_live || entry.date.as_str() >= since || !self.usage.is_empty()
+    }
+
+    /// Whether anything is known of what it used. One that was cut to nothing used nothing since.
+    pub fn is_counted(&self) -> bool {
+        self.is_cut || !self.usage.is_empty()
+    }
+
+    /// What it cost, if that is known.
+    pub fn usd(&self) -> Option<f64> {
+        match self.is_cut {
+            false => self.entry.cost_usd,
+            true => self.usage.iter().try_fold(0.0, |sum, row| Some(sum + row.usd?)),
+        }
+    }
+
+    /// The models whose price is not known.
+    pub fn unpriced(&self) -> BTreeSet<String> {
+        let rows = self.usage.iter().filter(|row| row.usd.is_none());
+        rows.map(|row| row.model.clone()).collect()
+    }
+}
+
+/// Sums over sessions or parts of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sum {
+    pub sessions: BTreeSet<String>,
+    pub cost: Cost,
+    /// Models whose price is not known: they are not in the dollars.
+    pub unpriced: BTreeSet<String>,
+}
+
+impl Sum {
+    /// Adds a part of a session.
+    pub fn add(&mut self, session: &Session, row: &Usage) {
+        self.add_tokens(session, row);
+        self.add_usd(row.usd);
+        if row.usd.is_none() {
+            self.unpriced.insert(row.model.clone());
+        }
+    }
+
+    /// Adds a session: what it cost may be known where that of its parts is not.
+    pub fn add_whole(&mut self, session: &Session) {
+        session.usage.iter().for_each(|row| self.add_tokens(session, row));
+        let usd = session.usd();
+        self.add_usd(usd);
+        if usd.is_none() {
+            self.unpriced.extend(session.unpriced());
+            let known: Vec<f64> = session.usage.iter().filter_map(|row| row.usd).collect();
+            if !known.is_empty() {
+                self.add_usd(Some(known.iter().sum()));
+            }
+        }
+    }
+
+    fn add_tokens(&mut self, session: &Session, row: &Usage) {
+        self.sessions.insert(session.entry.session_id.clone());
+        self.cost.tokens.get_or_insert_default().add(&row.tokens);
+        self.cost.is_estimate |= session.entry.cost_estimated;
+        self.cost.is_partial |= session.entry.usage_partial;
+    }
+
+    fn add_usd(&mut self, usd: Option<f64>) {
+        if let Some(usd) = usd {
+            self.cost.usd = Some(usage::cents(self.cost.usd.unwrap_or(0.0) + usd));
+        }
+    }
+}
+
+/// All that is asked for, as one.
+pub fn total(sessions: &[Session]) -> Sum {
+    let mut all = Sum::default();
+    sessions.iter().filter(|session| session.is_counted()).for_each(|one| all.add_whole(one));
+    all
+}
+
+/// Sums by a name, in the order of the names.
+pub fn sums_by(
+    sessions: &[Session],
+    name: impl Fn(&Session, &Usage) -> String,
+) -> BTreeMap<String, Sum> {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    for session in sessions {
+        for row in &session.usage {
+            sums.entry(name(session, row)).or_default().add(session, row);
+        }
+    }
+    sums
+}

@@ -1,0 +1,164 @@
+//! A text in everything that is kept: journals, results of agents, hand-offs.
+
+pub mod hits;
+pub mod needle;
+
+use std::collections::BTreeSet;
+
+use crate::agents::result::AgentResult;
+use crate::branch::folder::BRANCHES;
+use crate::core::id::FileStem;
+use crate::core::time::{self, Time};
+use crate::handoff::file::HandoffFile;
+use crate::state::Source as _;
+use crate::store::journal::read::parse;
+use crate::store::view::View;
+use hits::{Hit, HitKind, in_entry, in_result};
+use needle::Needle;
+
+const RESULTS: &str = "state/agents/results";
+const ARCHIVE: &str = "state/agents/results-archive";
+/// Seconds that a line may be newer than its file says.
+const SLACK: i64 = 120;
+
+pub struct Search {
+    pub needle: Needle,
+    pub kind: Option<HitKind>,
+    /// As journals spell it.
+    pub since: Option<String>,
+    /// How many of the newest.
+    pub most: usize,
+}
+
+#[derive(Default)]
+pub struct Found {
+    /// The newest first.
+    pub hits: Vec<Hit>,
+    /// Whether there are more, older ones.
+    pub has_more: bool,
+    /// Lines and documents that have it somewhere and cannot be read.
+    pub unreadable: usize,
+}
+
+impl Search {
+    pub fn run(&self, view: &View) -> Found {
+        let mut found = Found::default();
+        // What is short and not in order of time first.
+        if matches!(self.kind, None | Some(HitKind::Handoff)) {
+            self.in_handoffs(view, &mut found);
+        }
+        if !matches!(self.kind, Some(HitKind::Handoff | HitKind::Error)) {
+            self.in_results(view, &mut found);
+        }
+        self.in_journals(view, &mut found);
+        found.hits.sort_by(|one, other| other.time.cmp(&one.time));
+        remove_repeated(&mut found.hits);
+        found.has_more |= found.hits.len() > self.most;
+        found.hits.truncate(self.most);
+        found
+    }
+
+    fn admits(&self, hit: &Hit) -> bool {
+        self.kind.is_none_or(|kind| hit.kind == kind)
+            && self.since.as_ref().is_none_or(|since| hit.time >= *since)
+    }
+
+    fn in_journals(&self, view: &View, found: &mut Found) {
+        let journal = view.journal();
+        let find = |bytes: &[u8]| self.needle.find_raw(bytes);
+        let since = self.since.as_deref().and_then(time::parse).map(|time| time.timestamp());
+        for files in journal.sessions() {
+            let newest = files.modified.saturating_add(SLACK);
+            if since.is_some_and(|since| newest < since) {
+                continue;
+            }
+            // Sessions come with the one first that was last added to: with enough that is newer than
+            // all of the next one, the rest need not be read.
+            if self.is_full_with_newer(&mut found.hits, newest) {
+                found.has_more = true;
+                break;
+            }
+            journal.matching(&files, &find, |line| match parse(line) {
+                Some(entry) => {
+                    let hits = in_entry(&entry, &self.needle).into_iter();
+                    found.hits.extend(hits.filter(|hit| self.admits(hit)));
+                }
+                None => found.unreadable += 1,
+            });
+        }
+    }
+
+    fn is_full_with_newer(&self, hits: &mut Vec<Hit>, seconds: i64) -> bool {
+        if hits.len() < self.most {
+            return false;
+        }
+        hits.sort_by(|one, other| other.time.cmp(&one.time));
+        remove_repeated(hits);
+        let last = self.most.checked_sub(1).and_then(|at| hits.get(at));
+        let last = last.and_then(|hit| time::parse(&hit.time));
+        last.is_some_and(|last| last.timestamp() > seconds)
+    }
+
+    /// Whole, where the journal has only their beginnings.
+    fn in_results(&self, view: &View, found: &mut Found) {
+        let sessions = view.names(ARCHIVE);
+        let archived = sessions.iter().map(|session| format!("{ARCHIVE}/{session}"));
+        for folder in archived.chain([RESULTS.to_owned()]) {
+            for name in view.names(&folder) {
+                let stem = name.strip_suffix(".json");
+                if stem.is_none_or(FileStem::is_reserved) {
+                    continue;
+                }
+                let bytes = view.bytes(&format!("{folder}/{name}")).ok().flatten();
+                let Some(bytes) = bytes else { continue };
+                if self.needle.find_raw(&bytes).is_none() {
+                    continue;
+                }
+                match serde_json::from_slice::<AgentResult>(&bytes) {
+                    Ok(result) => {
+                        let hits = in_result(&result, &result.completed, &self.needle).into_iter();
+                        found.hits.extend(hits.filter(|hit| self.admits(hit)));
+                    }
+                    Err(_) => found.unreadable += 1,
+                }
+            }
+        }
+    }
+
+    fn in_handoffs(&self, view: &View, found: &mut Found) {
+        for branch in view.names(BRANCHES) {
+            let folder = format!("{BRANCHES}/{branch}/handoffs");
+            for name in view.names(&folder).iter().filter(|name| name.ends_with(".md")) {
+                let path = format!("{folder}/{name}");
+                let Some(bytes) = view.bytes(&path).ok().flatten() else { continue };
+                let text = String::from_utf8_lossy(&bytes);
+                let Some(excerpt) = self.needle.excerpt(&text) else { continue };
+                let file = HandoffFile::parse(name, &text);
+                let look = format!(".claude/{path}");
+                let written = time::parse(&file.timestamp);
+                let written = written.or_else(|| Time::from_timestamp(view.modified(&path), 0));
+                let hit = Hit {
+                    time: written.map(time::spell_millis).unwrap_or_default(),
+                    kind: HitKind::Handoff,
+                    session: file.session.unwrap_or_default(),
+                    agent: None,
+                    id: look.clone(),
+                    text: excerpt,
+                    look,
+                };
+                found.hits.extend(Some(hit).filter(|hit| self.admits(hit)));
+            }
+        }
+    }
+}
+
+/// The same thing is in several places: a result in its archive and in the journal, an error at each time
+/// that it came again, a call's prompt at the call and at the agent's end.
+fn remove_repeated(hits: &mut Vec<Hit>) {
+    let mut seen = BTreeSet::new();
+    hits.retain(|hit| {
+        // A call is the caller's, a prompt its agent's.
+        let agent = hit.agent.clone().filter(|_| hit.kind != HitKind::Prompt);
+        hit.id.is_empty() || seen.insert((hit.kind, agent, hit.id.clone()))
+    });
+}
