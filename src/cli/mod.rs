@@ -31,6 +31,7 @@ use crate::loops::autonomous::commands as autonomous;
 use crate::loops::iterative::commands as iterative;
 use crate::loops::queue::commands as work;
 use crate::process::Process;
+use crate::report::commands as report;
 use crate::session::commands as sessions;
 use crate::validate::commands as validate;
 use crate::validate::commands::schema;
@@ -78,6 +79,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Errors(options) => errors::run(&project, options),
         Command::Sessions(options) => sessions::run(&project, options),
         Command::Log(options) => history::log::run(&project, options),
+        Command::Report(options) => report::run(&project, options),
         Command::Gc(options) => history::gc::run(&project, options),
         Command::Backup(options) => backup::run(&project, options),
         Command::Reset(options) => reset::run(&project, options),

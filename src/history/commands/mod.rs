@@ -9,7 +9,7 @@ use crate::history::filter::parse_since;
 use crate::store::journal::{self, Journal};
 
 /// Since when, as lines spell it.
-fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
+pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let now = project.process.now();
     match parse_since(text, now) {
@@ -19,7 +19,7 @@ fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>
 }
 
 /// The session that is meant, by its id or the beginning of it, as the journal has it.
-fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
+pub fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
     let stems: Vec<String> = journal.sessions().into_iter().map(|files| files.stem).collect();
     let whole = journal::stem(named);
     match stems.contains(&whole) {
