@@ -58,8 +58,13 @@ impl Axis {
         Self { stretches }
     }
 
-    /// The place of a moment, from 0 to 100.
+    /// The place of a moment; what is at an end has room there.
     pub fn place(&self, moment: i64) -> f64 {
+        inside(self.part(moment))
+    }
+
+    /// From 0 to 100.
+    fn part(&self, moment: i64) -> f64 {
         let found = self.stretches.iter().find(|stretch| moment <= stretch.to);
         let Some(stretch) = found.or_else(|| self.stretches.last()) else { return 0.0 };
         let length = (stretch.to - stretch.from).max(1) as f64;
@@ -70,7 +75,7 @@ impl Axis {
     /// Shortened pauses: place, width, milliseconds.
     pub fn pauses(&self) -> impl Iterator<Item = (f64, f64, i64)> {
         let pauses = self.stretches.iter().filter(|stretch| stretch.is_pause);
-        pauses.map(|stretch| (stretch.left, stretch.width, stretch.to - stretch.from))
+        pauses.map(|stretch| (inside(stretch.left), stretch.width, stretch.to - stretch.from))
     }
 
     /// Moments at round times, no nearer to each other than `least` hundredths of the width.
@@ -97,6 +102,10 @@ impl Axis {
     }
 }
 
+fn inside(part: f64) -> f64 {
+    1.5 + part * 0.97
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,17 +115,18 @@ mod tests {
         let hour = 3_600_000;
         let axis = Axis::new(vec![0, 10_000, 60_000, 9 * hour, 9 * hour + 60_000]);
         let places: Vec<f64> =
-            [0, 60_000, 9 * hour, 9 * hour + 60_000].map(|at| axis.place(at)).into();
+            [0, 60_000, 9 * hour, 9 * hour + 60_000].map(|at| axis.part(at)).into();
         assert_eq!(places, [0.0, 48.5, 51.5, 100.0]);
         assert_eq!(axis.pauses().map(|pause| pause.2).collect::<Vec<_>>(), [9 * hour - 60_000]);
-        assert_eq!(axis.place(-5), 0.0);
-        assert_eq!(axis.place(i64::MAX / 2), 100.0);
+        assert_eq!(axis.part(-5), 0.0);
+        assert_eq!(axis.part(i64::MAX / 2), 100.0);
+        assert_eq!(axis.place(0), 1.5);
     }
 
     #[test]
     fn nothing_and_one_moment_have_places_too() {
-        assert_eq!(Axis::new(Vec::new()).place(7), 0.0);
-        assert_eq!(Axis::new(vec![7]).place(7), 0.0);
+        assert_eq!(Axis::new(Vec::new()).part(7), 0.0);
+        assert_eq!(Axis::new(vec![7]).part(7), 0.0);
         assert!(Axis::new(vec![7, 7]).ticks(10.0).len() <= 1);
     }
 

@@ -35,10 +35,8 @@ impl Lane {
         self.count(Mark::Tool) + self.count(Mark::FailedTool)
     }
 
-    fn take_in(&mut self, at: usize, entry: &Entry, moment: i64) {
-        if let Some(mark) = Mark::new(entry) {
-            *self.counts.entry(mark).or_default() += 1;
-        }
+    fn take_in(&mut self, at: usize, entry: &Entry, mark: Mark, moment: i64) {
+        *self.counts.entry(mark).or_default() += 1;
         if self.entries.is_empty() {
             self.from = began(entry, moment);
         }
@@ -81,7 +79,7 @@ pub fn lanes(entries: &[Entry]) -> Vec<Lane> {
     let mut lanes = vec![Lane::default()];
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate() {
-        let Some(moment) = millis(entry) else { continue };
+        let (Some(moment), Some(mark)) = (millis(entry), Mark::new(entry)) else { continue };
         let place = match entry.agent.as_deref().filter(|agent| !agent.is_empty()) {
             None => 0,
             Some(agent) => *places.entry(agent).or_insert_with(|| {
@@ -90,7 +88,7 @@ pub fn lanes(entries: &[Entry]) -> Vec<Lane> {
             }),
         };
         if let Some(lane) = lanes.get_mut(place) {
-            lane.take_in(at, entry, moment);
+            lane.take_in(at, entry, mark, moment);
         }
     }
     // Without an entry of its own, the main thread has no time.

@@ -90,6 +90,14 @@ impl Mark {
         }
     }
 
+    /// How far above the middle of its lane it stands: what often comes together does not overlap.
+    pub fn lift(self) -> usize {
+        match self {
+            Self::Prompt | Self::Recovered | Self::Loop | Self::Gate => 10,
+            _ => 0,
+        }
+    }
+
     /// Its outline around the origin; a tool call is as wide as it is long.
     pub fn path(self) -> &'static str {
         match self {

@@ -66,7 +66,7 @@ pub fn timeline(session: &Session, number: usize, most_marks: usize, clock: Cloc
                                     @let left = axis.place(*from);
                                     rect.busy x=(percent(left)) y=(top + 4) width=(percent((axis.place(*to) - left).max(0.15))) height=(LANE - 8) rx="4" {}
                                 }
-                                @for group in groups { (mark(session, group, &axis, top + LANE / 2, lines, clock)) }
+                                @for group in groups { (mark(session, group, &axis, top + LANE / 2 + 5, lines, clock)) }
                             }
                         }
                     }
@@ -201,7 +201,7 @@ fn mark(
                 (title(session, group, lines, clock))
             }
         } @else {
-            use.m.(group.mark.class()) data-n=(count) href={ "#m-" (group.mark.class()) } x=(percent(left)) y=(middle) {
+            use.m.(group.mark.class()) data-n=(count) href={ "#m-" (group.mark.class()) } x=(percent(left)) y=(middle - group.mark.lift()) {
                 (title(session, group, lines, clock))
             }
         }

@@ -10,16 +10,14 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PAYLOADS = REPOSITORY / "tests/payloads"
 SCENARIOS = ["resume-and-compact", "background-agent", "nested-agents", "workflow", "stop-blocked-three-times", "refused-calls",
              "implement-login"]
-REPORTED = """## Findings
+REPORTED = """I looked at the login.
 
-### Critical (S0)
-- **Passwords are compared in plain text** (`src/auth/login.ts:42`): use a constant-time comparison of hashes.
-
-### High (S1)
-- **No limit of attempts** (`src/auth/login.ts:17`): an attacker can try for ever.
-
-### Low (S3)
-- **Unused import** (`src/auth/session.ts:3`)
+| Severity | File | Finding |
+|---|---|---|
+| S0 | src/auth/login.ts:42 | Passwords are compared in plain text |
+| S1 | src/auth/login.ts:17 | Nothing limits the number of attempts |
+| S2 | src/auth/session.ts:88 | Sessions outlive a change of password |
+| S3 | src/auth/session.ts:3 | An import is not used |
 """
 
 
@@ -78,7 +76,7 @@ class Shop:
         transcript.parent.mkdir(parents=True, exist_ok=True)
         usage = {"input_tokens": 48_200, "output_tokens": 21_300, "cache_creation_input_tokens": 96_400,
                  "cache_read_input_tokens": 612_000}
-        lines = [{"type": "assistant", "timestamp": self.clock.isoformat(), "message": {
+        lines = [{"type": "assistant", "costUSD": 4.62, "timestamp": self.clock.isoformat(), "message": {
             "id": "m1", "model": "claude-opus-4-1", "role": "assistant", "content": [], "usage": usage}}]
         for event, command, millis in [("PreToolUse:Bash", "hookkeeper hook", 3), ("PostToolUse:Edit", "npx prettier --write", 640),
                                        ("PostToolUse:Edit", "npx prettier --write", 910), ("Stop", "./notify.sh", 88)]:
