@@ -299,3 +299,14 @@ fn a_damaged_journal_is_reported_as_far_as_it_goes() {
     fs::write(&path, "").unwrap();
     good(scratch.run(&["report", "9f99"], b""));
 }
+
+#[test]
+fn state_that_came_from_elsewhere_is_not_reported() {
+    let (theirs, ours) = (shop(), Scratch::new());
+    for (name, bytes) in support::tree(&theirs.root()) {
+        let path = ours.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    refused(&ours.run(&["report"], b""), "there is no session here yet");
+}
