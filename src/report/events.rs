@@ -15,8 +15,15 @@ const LANES: usize = 300;
 
 /// A row for each lane, with what it has.
 pub fn lanes(session: &Session) -> Markup {
-    let columns =
-        [Mark::Error, Mark::Recovered, Mark::Compaction, Mark::Block, Mark::Loop, Mark::Gate];
+    let columns = [
+        Mark::Error,
+        Mark::Recovered,
+        Mark::Compaction,
+        Mark::Block,
+        Mark::Loop,
+        Mark::Gate,
+        Mark::FailedGate,
+    ];
     html! {
         div.wide tabindex="0" role="region" aria-label="Lanes" {
             table.lanes {

@@ -54,7 +54,7 @@ fn item(who: &str, finding: &Finding) -> Markup {
             div {
                 strong { (line(&finding.title, 300)) }
                 @if let Some(place) = place { " " code { (line(&place, 200)) } }
-                @if !finding.details.is_empty() { p { (line(&finding.details, 700)) } }
+                @if !finding.details.is_empty() && finding.details != finding.title { p { (line(&finding.details, 700)) } }
                 @if !finding.recommendation.is_empty() { p.advice { "→ " (line(&finding.recommendation, 400)) } }
                 small { (line(&finding.category, 60)) @if !finding.category.is_empty() { " · " } (line(who, 120)) }
             }

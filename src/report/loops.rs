@@ -16,8 +16,9 @@ pub fn section(sessions: &[Session], clock: Clock) -> Markup {
     let mut steps: Vec<(&Session, &Entry, Mark)> = Vec::new();
     for session in sessions {
         let marked = session.entries.iter().filter_map(|entry| Some((entry, Mark::new(entry)?)));
-        let of_loops =
-            marked.filter(|(_, mark)| matches!(mark, Mark::Loop | Mark::Gate | Mark::Block));
+        let of_loops = marked.filter(|(_, mark)| {
+            matches!(mark, Mark::Loop | Mark::Gate | Mark::FailedGate | Mark::Block)
+        });
         steps.extend(of_loops.map(|(entry, mark)| (session, entry, mark)));
     }
     html! {

@@ -13,17 +13,19 @@ pub enum Mark {
     Block,
     Loop,
     Gate,
+    FailedGate,
     Note,
 }
 
 impl Mark {
     /// In the order of the legend; what matters more is drawn later.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Tool,
         Self::Note,
         Self::Prompt,
         Self::Recovered,
         Self::Gate,
+        Self::FailedGate,
         Self::Loop,
         Self::Compaction,
         Self::Block,
@@ -44,6 +46,7 @@ impl Mark {
             EntryKind::Stop if entry.what.as_deref() == Some("blocked") => Self::Block,
             EntryKind::Rejected => Self::Error,
             EntryKind::Loop => Self::Loop,
+            EntryKind::Gate if entry.failed => Self::FailedGate,
             EntryKind::Gate => Self::Gate,
             EntryKind::Start
             | EntryKind::End
@@ -71,6 +74,7 @@ impl Mark {
             Self::Block => "block",
             Self::Loop => "loop",
             Self::Gate => "gate",
+            Self::FailedGate => "refusal",
             Self::Note => "note",
         }
     }
@@ -86,6 +90,7 @@ impl Mark {
             Self::Block => "Block",
             Self::Loop => "Loop",
             Self::Gate => "Gate",
+            Self::FailedGate => "Failed gate",
             Self::Note => "Other",
         }
     }
@@ -93,7 +98,7 @@ impl Mark {
     /// How far above the middle of its lane it stands: what often comes together does not overlap.
     pub fn lift(self) -> usize {
         match self {
-            Self::Prompt | Self::Recovered | Self::Loop | Self::Gate => 10,
+            Self::Prompt | Self::Recovered | Self::Loop | Self::Gate | Self::FailedGate => 10,
             _ => 0,
         }
     }
@@ -112,6 +117,7 @@ impl Mark {
             Self::Block => "M-3-7h6l4 4v6l-4 4h-6l-4-4v-6zM-4-1.4v2.8h8v-2.8z",
             Self::Loop => "M0-7a7 7 0 1 0 .01 0zM0-3.5a3.5 3.5 0 1 1-.01 0z",
             Self::Gate => "M0-7 7 6H-7z",
+            Self::FailedGate => "M0-7 7 6H-7zM-1-2v4h2v-4zM-1 3v2h2v-2z",
             Self::Note => "M0-3.2a3.2 3.2 0 1 0 .01 0z",
         }
     }

@@ -67,6 +67,9 @@ class Suite:
             self.equal(f"{name}: {figure}", re.sub(r"\D", "", figures[figure]), str(kinds[kind]))
         shapes = self.browser.run("""Object.fromEntries([...document.querySelectorAll("[data-kind]")].map((one) =>
             [one.dataset.kind, +one.querySelector("small").textContent]))""")
+        failed = sum(line["kind"] == "gate" and line.get("failed", False) for line in journal)
+        self.equal(f"{name}: failed gates", shapes.get("refusal", 0), failed)
+        shapes["gate"] = shapes.get("gate", 0) + failed
         for shape, kind in [("compaction", ("compact", "compacted")), ("loop", ("loop",)), ("gate", ("gate",))]:
             self.equal(f"{name}: {shape} marks", shapes.get(shape, 0), sum(kinds[one] for one in kind))
 
