@@ -28,6 +28,7 @@ mod hook_path;
 mod hooks;
 mod loops;
 mod process;
+mod report;
 mod session;
 mod state;
 mod store;

@@ -457,7 +457,7 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("reset", "WHAT") => "loop",
         ("completions", "SHELL") => "bash",
         ("schema", "DOC") => "live",
-        ("man", "COMMAND") | ("hook", _) => return None,
+        ("man", "COMMAND") | ("report", "SESSION") | ("hook", _) => return None,
         ("replay", "FILES") => "payload.json",
         (_, "TASK" | "FEATURE" | "PROMPT" | "SUMMARY" | "MESSAGE" | "TEXT" | "TITLE") => POISON,
         (command, other) => panic!("{command}: what is to be given for {other}?"),

@@ -13,6 +13,7 @@ use crate::history::commands as history;
 use crate::loops::autonomous::commands as autonomous;
 use crate::loops::iterative::commands as iterative;
 use crate::loops::queue::commands as work;
+use crate::report::commands as report;
 use crate::session::commands as sessions;
 use crate::validate::commands as validate;
 use crate::validate::commands::schema;
@@ -85,6 +86,11 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper recap\n  hookkeeper recap --since 30d --markdown"
     )]
     Recap(history::recap::Arguments),
+    /// What happened as one HTML file: timeline, findings, errors, tokens, cost, hook times
+    #[command(
+        after_help = "Examples:\n  hookkeeper report --open             # the newest session\n  hookkeeper report 0f3e -o session.html\n  hookkeeper report --since 7d"
+    )]
+    Report(report::Arguments),
     /// Remove the history that is beyond keep_sessions and keep_megabytes
     #[command(after_help = "Examples:\n  hookkeeper gc --dry-run\n  hookkeeper gc")]
     Gc(history::gc::Arguments),
@@ -185,7 +191,8 @@ pub enum Command {
 /// Commands that start programs which a model, a plan, a settings file or the PATH names. Nothing
 /// that we ship allows them beforehand.
 #[cfg(test)]
-const RUNS_PROGRAMS: [&str; 5] = ["run-gate", "run-verify", "install", "doctor", "replay"];
+const RUNS_PROGRAMS: [&str; 6] =
+    ["run-gate", "run-verify", "install", "doctor", "replay", "report"];
 
 #[cfg(test)]
 mod tests {

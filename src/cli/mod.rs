@@ -32,6 +32,7 @@ use crate::loops::autonomous::commands as autonomous;
 use crate::loops::iterative::commands as iterative;
 use crate::loops::queue::commands as work;
 use crate::process::Process;
+use crate::report::commands as report;
 use crate::session::commands as sessions;
 use crate::validate::commands as validate;
 use crate::validate::commands::schema;
@@ -92,6 +93,7 @@ pub fn run(process: &Process) -> Outcome {
         Command::Search(options) => history::search::run(&project, options),
         Command::Cost(options) => history::cost::run(&project, options),
         Command::Recap(options) => history::recap::run(&project, options),
+        Command::Report(options) => report::run(&project, options),
         Command::Gc(options) => history::gc::run(&project, options),
         Command::Backup(options) => backup::run(&project, options),
         Command::Reset(options) => reset::run(&project, options),

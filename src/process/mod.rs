@@ -6,6 +6,7 @@
 //! through the real binary.
 #![expect(clippy::disallowed_methods, reason = "this is the room that reads the world")]
 
+pub mod browser;
 pub mod child;
 pub mod client;
 pub mod deadline;
@@ -13,6 +14,7 @@ pub mod digest;
 pub mod disk;
 pub mod files;
 pub mod lines;
+pub mod output;
 pub mod pipe;
 pub mod processes;
 pub mod signals;

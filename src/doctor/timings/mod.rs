@@ -74,7 +74,7 @@ fn row(event: &str, command: Option<&str>, runs: &[&HookRun]) -> TimingRow {
 }
 
 /// The smallest value that at least so many percent of all do not exceed.
-fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+pub fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
 }

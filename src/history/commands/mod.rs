@@ -29,7 +29,7 @@ pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<Str
 }
 
 /// The session that is meant, by its id or the beginning of it, as the journal has it.
-fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
+pub fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
     let stems: Vec<String> = journal.sessions().into_iter().map(|files| files.stem).collect();
     let whole = journal::stem(named);
     match stems.contains(&whole) {

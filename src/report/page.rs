@@ -1,0 +1,215 @@
+//! The page: head, figures, timelines, sections.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::client::hook_runs::HookRun;
+use crate::core::journal::EntryKind;
+use crate::core::text::plural;
+use crate::report::policy::{SCRIPT, STYLE, content_security_policy};
+use crate::report::session::Session;
+use crate::report::text::{Clock, dollars, duration, line, number, short_number};
+use crate::report::{costs, errors, events, findings, hook_times, loops, timeline};
+
+/// In the head of every report: a file that has it may be replaced by another report.
+pub const MARKER: &str = "<meta name=\"generator\" content=\"HookKeeper report\">";
+/// Marks on all timelines, and rows in all tables of events.
+const MARKS: usize = 3000;
+const ROWS: usize = 1500;
+/// Sessions with a timeline, the newest ones; all others are in the table.
+const TIMELINES: usize = 25;
+const SESSIONS: usize = 500;
+
+pub struct Report<'a> {
+    /// The name of the project's folder.
+    pub project: String,
+    /// The newest first.
+    pub sessions: Vec<Session>,
+    /// Since when, if it was asked for so.
+    pub since: Option<i64>,
+    /// Hook runs that the client noted.
+    pub hook_runs: Vec<HookRun>,
+    pub made: i64,
+    pub clock: Clock<'a>,
+}
+
+impl Report<'_> {
+    pub fn html(&self) -> String {
+        let clock = self.clock;
+        let title = format!("{} · HookKeeper report", line(&self.project, 60));
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    (PreEscaped(MARKER))
+                    meta http-equiv="Content-Security-Policy" content=(content_security_policy());
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="referrer" content="no-referrer";
+                    title { (title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    (timeline::shapes())
+                    (self.header())
+                    main {
+                        (self.figures())
+                        (self.timelines())
+                        section aria-labelledby="h-findings" { h2 id="h-findings" { "Findings" } (findings::section(&self.sessions)) }
+                        section aria-labelledby="h-errors" { h2 id="h-errors" { "Errors" } (errors::section(&self.sessions, clock)) }
+                        section aria-labelledby="h-costs" { h2 id="h-costs" { "Tokens and cost" } (costs::section(&self.sessions, clock)) }
+                        section aria-labelledby="h-loops" { h2 id="h-loops" { "Loops" } (loops::section(&self.sessions, clock)) }
+                        section aria-labelledby="h-hooks" { h2 id="h-hooks" { "Hook times" } (hook_times::section(&self.sessions, &self.hook_runs)) }
+                    }
+                    (self.footer())
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    fn header(&self) -> Markup {
+        let clock = self.clock;
+        html! {
+            header {
+                p.project { (line(&self.project, 60)) }
+                @match (self.since, self.sessions.as_slice()) {
+                    (None, [session]) => {
+                        h1 { (line(session.title(), 160)) }
+                        p.lead {
+                            "Session " code { (line(&session.id, 80)) }
+                            @if let Some((from, to)) = session.span() {
+                                " · " (clock.element(from, "%A, %-d %B %Y, %H:%M")) " – " (clock.element(to, "%H:%M"))
+                            }
+                            " · " (ended(session))
+                        }
+                    }
+                    (since, sessions) => {
+                        h1 { (plural(sessions.len(), "session")) }
+                        @if let Some(since) = since { p.lead { "Since " (clock.element(since, "%A, %-d %B %Y, %H:%M")) } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The figures that people look for first.
+    fn figures(&self) -> Markup {
+        let count =
+            |kind: EntryKind| self.sessions.iter().map(|one| one.count(kind)).sum::<usize>();
+        let took: i64 =
+            self.sessions.iter().filter_map(Session::span).map(|(from, to)| to - from).sum();
+        let agents: usize = self.sessions.iter().map(Session::agents).sum();
+        let compactions: usize = self.sessions.iter().map(Session::compactions).sum();
+        let tokens = self.sessions.iter().filter_map(Session::tokens).reduce(u64::saturating_add);
+        let usd = self.sessions.iter().filter_map(Session::usd).reduce(|one, other| one + other);
+        let (failed, recovered) = (count(EntryKind::Error), count(EntryKind::Recovered));
+        let mut figures = vec![
+            ("duration", duration(took), String::new()),
+            ("prompts", number(count(EntryKind::Prompt) as u64), String::new()),
+            ("tool calls", number(count(EntryKind::Tool) as u64), String::new()),
+            ("agents", number(agents as u64), String::new()),
+            ("findings", number(findings::count(&self.sessions) as u64), String::new()),
+            (
+                "errors",
+                number(failed as u64),
+                if failed > 0 { format!("{recovered} recovered") } else { String::new() },
+            ),
+            ("compactions", number(compactions as u64), String::new()),
+        ];
+        figures.extend(tokens.map(|tokens| ("tokens", short_number(tokens), String::new())));
+        figures.extend(usd.map(|usd| ("cost", dollars(usd), String::new())));
+        html! {
+            dl.figures {
+                @for (name, value, note) in figures {
+                    div data-figure=(name) { dt { (name) } dd { (value) @if !note.is_empty() { small { (note) } } } }
+                }
+            }
+        }
+    }
+
+    fn timelines(&self) -> Markup {
+        let shown = self.sessions.len().clamp(1, TIMELINES);
+        let is_single = self.sessions.len() == 1;
+        html! {
+            section aria-labelledby="h-timeline" {
+                h2 id="h-timeline" { "Timeline" }
+                @if !is_single { (self.session_table()) }
+                (timeline::legend(&self.sessions))
+                @for (at, session) in self.sessions.iter().take(TIMELINES).enumerate() {
+                    @let body = html! {
+                        (timeline::timeline(session, at + 1, MARKS / shown, self.clock))
+                        (events::lanes(session))
+                        (events::events(session, ROWS / shown, self.clock))
+                    };
+                    @if is_single { (body) } @else {
+                        details.session id={ "s" (at + 1) } open[at == 0] {
+                            summary { code { (line(&session.short_id(), 12)) } " " (line(session.title(), 100)) }
+                            (body)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn session_table(&self) -> Markup {
+        let clock = self.clock;
+        let optional = |value: Option<String>| value.unwrap_or_else(|| "–".into());
+        html! {
+            div.wide tabindex="0" role="region" aria-label="Sessions" {
+                table.sessions {
+                    caption { "Sessions" }
+                    thead { tr {
+                        th scope="col" { "Session" } th scope="col" { "Began" } th.number scope="col" { "Took" } th scope="col" { "Task" }
+                        th.number scope="col" { "Calls" } th.number scope="col" { "Agents" } th.number scope="col" { "Errors" }
+                        th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } th scope="col" { "Ended" }
+                    } }
+                    tbody {
+                        @for (at, session) in self.sessions.iter().take(SESSIONS).enumerate() {
+                            @let (from, to) = session.span().unwrap_or((0, 0));
+                            tr data-session=(line(&session.id, 80)) {
+                                th scope="row" { @if at < TIMELINES { a href={ "#s" (at + 1) } { code { (line(&session.short_id(), 12)) } } } @else { code { (line(&session.short_id(), 12)) } } }
+                                td { (clock.element(from, "%Y-%m-%d %H:%M")) }
+                                td.number { (duration(to - from)) }
+                                td.task { (line(session.title(), 90)) }
+                                td.number { (session.count(EntryKind::Tool)) }
+                                td.number { (session.agents()) }
+                                td.number { (session.count(EntryKind::Error)) }
+                                td.number { (optional(session.tokens().map(short_number))) }
+                                td.number { (optional(session.usd().map(dollars))) }
+                                td { (ended(session)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn footer(&self) -> Markup {
+        let damaged: u64 = self.sessions.iter().map(|one| one.passed_over.damaged).sum();
+        let newer: u64 = self.sessions.iter().map(|one| one.passed_over.newer).sum();
+        html! {
+            footer {
+                p {
+                    "Made by HookKeeper " (env!("CARGO_PKG_VERSION")) ", " (self.clock.element(self.made, "%Y-%m-%d %H:%M")) ". "
+                    "This file loads nothing and sends nothing."
+                }
+                @if damaged > 0 { p { "Left out: " (plural(damaged as usize, "line")) " of the journal, cut off or damaged." } }
+                @if newer > 0 { p { "Left out: " (plural(newer as usize, "line")) " of the journal, of a newer version." } }
+            }
+        }
+    }
+}
+
+/// How it ended, in words.
+fn ended(session: &Session) -> String {
+    match &session.metrics {
+        Some(entry) if !entry.ended.is_empty() => {
+            format!("ended: {}", line(&entry.ended.replace('_', " "), 60))
+        }
+        _ => "not ended".into(),
+    }
+}
