@@ -487,7 +487,10 @@ fn a_session_was_seen_when_its_last_hook_ran() {
     event(&scratch, SESSION, "PostToolUse", call);
     scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), second(55));
     let shown = support::good(scratch.run(&["status"], b""));
-    assert!(shown.contains("seen 5s ago"), "{shown}");
+    assert!(shown.contains("at work"), "{shown}");
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2026-01-29T10:01:25Z".into());
+    let shown = support::good(scratch.run(&["status"], b""));
+    assert!(shown.contains("seen 35s ago"), "{shown}");
 }
 
 #[test]

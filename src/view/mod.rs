@@ -1,11 +1,15 @@
 //! `hookkeeper status`: the state at a glance, once or for as long as somebody watches.
 
+pub mod board;
+pub mod controls;
+pub mod detail;
 pub mod layout;
 pub mod notes;
 pub mod overview;
 pub mod picture;
 #[cfg(test)]
 pub mod picture_tests;
+pub mod spent;
 pub mod statusline;
 pub mod text;
 pub mod watch;

@@ -70,7 +70,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    fn sum(&self) -> u64 {
+    pub fn sum(&self) -> u64 {
         self.input + self.output + self.cache_creation + self.cache_read
     }
 }
