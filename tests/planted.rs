@@ -170,16 +170,18 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 36] = [
     &["status"],
     &["status", "--json"],
     &["status", "--all"],
+    &["status", "--all-projects"],
     &["agents"],
     &["agents", "--json"],
     &["errors"],
     &["errors", "--json"],
     &["sessions"],
     &["sessions", "--json"],
+    &["sessions", "--all-projects"],
     &["log"],
     &["log", "--runs"],
     &["log", "--json"],

@@ -3,4 +3,5 @@
 pub mod checkout;
 pub mod diff;
 pub mod project;
+pub mod projects;
 pub mod screen;

@@ -105,7 +105,7 @@ fn panels(seen: &Observed, filter: &str) -> Vec<Panel> {
     let now = time::parse("2026-01-29T10:30:00Z").unwrap();
     let Observed::State(overview) = seen else { return Vec::new() };
     let mut all = overview.panels(now);
-    all.push(notes::hooks(&log(), now, |spelled| spelled[11..19].to_owned()));
+    all.push(notes::hooks(&log(), now, |spelled| spelled.get(11..19).unwrap().to_owned()));
     board::arrange_panels(all, filter)
 }
 
