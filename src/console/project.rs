@@ -10,6 +10,7 @@ use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::settings::Settings;
+use crate::core::time::{self, Time};
 use crate::hook_path;
 use crate::process::Process;
 use crate::state::{Document, State};
@@ -136,6 +137,16 @@ impl Project<'_> {
     pub fn shown(&self, path: &Path) -> String {
         let (root, home) = (self.root().unwrap_or_default(), self.process.home());
         root::shown(path, &root, home.as_deref())
+    }
+
+    /// A time for people: on the same day only the clock, else the date too. In their own time zone.
+    pub fn moment(&self, spelled: &str, now: Time) -> String {
+        let Some(time) = time::parse(spelled) else { return spelled.to_owned() };
+        let (time, now) = (self.process.local(time), self.process.local(now));
+        match time.date_naive() == now.date_naive() {
+            true => time.format("%H:%M:%S").to_string(),
+            false => time.format("%Y-%m-%d %H:%M").to_string(),
+        }
     }
 
     /// The state, for reading. `None` if there are none yet.

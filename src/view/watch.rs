@@ -12,7 +12,6 @@ use crate::console::screen::Screen;
 use crate::core::gate::Printed;
 use crate::core::journal::Entry;
 use crate::core::time;
-use crate::history::commands::moment;
 use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
 use crate::store::journal::Journal;
@@ -68,7 +67,7 @@ impl Watcher<'_> {
             (self.look(&controls, &mut spent), process.elapsed(), 0);
         loop {
             let now = process.now();
-            let clock = |spelled: &str| moment(self.project, spelled, now);
+            let clock = |spelled: &str| self.project.moment(spelled, now);
             let panels = match &look.seen {
                 Observed::State(overview) => {
                     let mut all = overview.panels(now);
@@ -110,7 +109,7 @@ impl Watcher<'_> {
         let runs =
             |journal: &Journal| journal.newest_first().filter(Entry::is_run).take(RUNS).collect();
         let open = controls.detail.as_ref();
-        let clock = |spelled: &str| moment(self.project, spelled, now);
+        let clock = |spelled: &str| self.project.moment(spelled, now);
         let detail = open.map(|open| detail::lines(open, journal.as_ref(), clock));
         Look {
             seen,

@@ -28,12 +28,7 @@ fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
     }
 }
 
-/// A time for people: on the same day only the clock, else the date too. In their own time zone.
-pub fn moment(project: &Project, spelled: &str, now: Time) -> String {
-    let Some(time) = time::parse(spelled) else { return spelled.to_owned() };
-    let (time, now) = (project.process.local(time), project.process.local(now));
-    match time.date_naive() == now.date_naive() {
-        true => time.format("%H:%M:%S").to_string(),
-        false => time.format("%Y-%m-%d %H:%M").to_string(),
-    }
+/// A time for people.
+fn moment(project: &Project, spelled: &str, now: Time) -> String {
+    project.moment(spelled, now)
 }
