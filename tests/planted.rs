@@ -170,10 +170,11 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 45] = [
+const COMMANDS: [&[&str]; 47] = [
     &["status"],
     &["status", "--json"],
     &["status", "--all"],
+    &["status", "--all-projects"],
     &["agents"],
     &["agents", "--json"],
     &["errors"],
@@ -183,6 +184,7 @@ const COMMANDS: [&[&str]; 45] = [
     &["sessions", "--json"],
     &["sessions", "--all"],
     &["sessions", "show", OTHER],
+    &["sessions", "--all-projects"],
     &["log"],
     &["log", "--runs"],
     &["log", "--json"],

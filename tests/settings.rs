@@ -144,6 +144,74 @@ fn every_sample_survives_install_and_uninstall() {
     }
 }
 
+#[test]
+fn every_sample_survives_the_status_line_too() {
+    for sample in samples() {
+        let name = sample.file_name().unwrap().to_string_lossy().into_owned();
+        let before = fs::read(&sample).unwrap();
+        let (scratch, file) = with_settings(&before);
+        let install = ["install", "--scope", "project", "--statusline"];
+        let run = scratch.run(&install, b"");
+        succeeds(&run);
+        let wired = fs::read(&file).unwrap();
+        let (old, new) = (&parse(&before)["statusLine"], &parse(&wired)["statusLine"]);
+        let is_others = !old.is_null() && old["command"] != "hookkeeper statusline";
+        assert_eq!(run.stdout.contains("there is another status line"), is_others, "{name}");
+        match is_others {
+            true => assert_eq!(old, new, "{name}"),
+            false => assert_eq!(new["command"], "hookkeeper statusline", "{name}"),
+        }
+        assert_eq!(others(parse(&wired)), others(parse(&before)), "{name}");
+        succeeds(&scratch.run(&install, b""));
+        assert_eq!(fs::read(&file).unwrap(), wired, "{name}: a second install changes nothing");
+        succeeds(&scratch.run(&["uninstall"], b""));
+        let unwired = sample.with_extension("unwired");
+        let expected = if unwired.exists() { fs::read(unwired).unwrap() } else { before };
+        assert_eq!(fs::read(&file).unwrap(), expected, "{name}");
+    }
+}
+
+/// The user's own status line is in another file; ours in the project's would hide it.
+#[test]
+fn a_status_line_in_another_scope_is_not_hidden() {
+    let scratch = Scratch::new();
+    let own = scratch.home().join(".claude/settings.json");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, r#"{"statusLine": {"type": "command", "command": "starship\nprompt"}}"#)
+        .unwrap();
+    for more in [&["--dry-run"][..], &[]] {
+        let run = scratch.run(&[&["install", "--statusline"], more].concat(), b"");
+        succeeds(&run);
+        let says = "~/.claude/settings.json: there is another status line (starship prompt); it stays, and ours is left out\n";
+        assert!(run.stdout.contains(says), "{}", run.stdout);
+        assert!(!run.stdout.contains("+  \"statusLine\""), "{}", run.stdout);
+    }
+    let local = scratch.root().join(".claude/settings.local.json");
+    assert!(parse(&fs::read(&local).unwrap())["statusLine"].is_null());
+    // Without it, ours comes by the program's place, and only when it is asked for.
+    fs::remove_file(&own).unwrap();
+    succeeds(&scratch.run(&["install"], b""));
+    assert!(parse(&fs::read(&local).unwrap())["statusLine"].is_null());
+    let dry = scratch.run(&["install", "--statusline", "--dry-run"], b"").stdout;
+    assert!(dry.contains("\n+  \"statusLine\": {\n"), "{dry}");
+    let run = scratch.run(&["install", "--statusline"], b"");
+    assert!(
+        run.stdout.contains(" events and the status line (the file as it was: "),
+        "{}",
+        run.stdout
+    );
+    let line = &parse(&fs::read(&local).unwrap())["statusLine"];
+    assert_eq!(line["command"], format!("{} statusline", env!("CARGO_BIN_EXE_hookkeeper")));
+    assert_eq!((&line["type"], &line["refreshInterval"]), (&"command".into(), &5.into()));
+    // What runs the hooks runs it, and it prints a line.
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", line["command"].as_str().unwrap()]).stdin(std::process::Stdio::null());
+    let said = shell.current_dir(scratch.root()).output().unwrap();
+    assert!(said.status.success() && said.stdout.starts_with(b"shop"), "{said:?}");
+    succeeds(&scratch.run(&["uninstall"], b""));
+    assert!(!local.exists(), "there was no file before");
+}
+
 /// Somebody else changed the file in between: then our entries are taken out where they stand.
 #[test]
 fn without_a_record_the_structure_decides() {

@@ -267,15 +267,82 @@ fn the_status_line_says_what_the_own_session_does() {
                 "workspace": {"current_dir": "/home/dev/shop", "project_dir": "/home/dev/shop"}})
         .to_string(),
     );
-    let want = "shop feature/login · 1 agent (oldest 3m 00s) · 1 error to retry · 2 findings S0:1 · loop 3/50 BUILDING · +1 session";
+    let want = "shop feature/login · M · 1 agent (oldest 3m 00s) · 1 error to retry · 2 findings S0:1 · loop 3/50 BUILDING · +1 session";
     assert_eq!(line(&scratch, &[], &asked), want);
     let coloured = line(&scratch, &["--color"], &asked);
     assert!(coloured.starts_with("\u{1b}[1mshop feature/login\u{1b}[0m · "), "{coloured}");
     // The other session has nothing to say for itself.
     let other = asked.replace(SESSION, OTHER);
-    assert_eq!(line(&scratch, &[], &other), "shop feature/login · loop 3/50 BUILDING · +1 session");
+    assert_eq!(
+        line(&scratch, &[], &other),
+        "shop feature/login · M · loop 3/50 BUILDING · +1 session"
+    );
     scratch.env.insert("COLUMNS".into(), "30".into());
     assert_eq!(line(&scratch, &[], &asked), "shop feature/login · 1 agent …");
+}
+
+/// What the client says of its session, and what is left out first where there is no room.
+#[test]
+fn the_status_line_has_model_context_and_cost() {
+    let mut scratch = busy();
+    let asked = |more: Value| {
+        let mut object = json!({"session_id": SESSION});
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object.to_string()
+    };
+    let ours = "1 agent (oldest 3m 00s) · 1 error to retry · 2 findings S0:1 · +1 session";
+    let whole = asked(json!({
+        "model": {"id": "claude-opus-4-1", "display_name": "Opus 4.1"},
+        "context_window": {"used_percentage": 41.6, "context_window_size": 200_000},
+        "cost": {"total_cost_usd": 1.2345, "total_duration_ms": 5000}
+    }));
+    scratch.env.insert("COLUMNS".into(), "300".into());
+    let known = "Opus 4.1 · context 42 % · $1.23";
+    assert_eq!(
+        line(&scratch, &[], &whole),
+        format!("shop feature/login · context 42 % · $1.23 · {ours}")
+    );
+    let alone = whole.replace(SESSION, OTHER);
+    assert_eq!(line(&scratch, &[], &alone), format!("shop feature/login · {known} · +1 session"));
+    scratch.env.insert("COLUMNS".into(), "58".into());
+    assert_eq!(
+        line(&scratch, &[], &alone),
+        "shop feature/login · context 42 % · $1.23 · +1 session"
+    );
+    scratch.env.insert("COLUMNS".into(), "50".into());
+    assert_eq!(line(&scratch, &[], &alone), "shop feature/login · context 42 % · +1 session");
+    scratch.env.remove("COLUMNS");
+    for (odd, want) in [
+        (json!({"model": "sonnet"}), " · sonnet"),
+        (json!({"model": {"id": "m\u{1b}[2J", "display_name": " "}}), " · m [2J"),
+        (json!({"model": {"display_name": 3}, "cost": 4, "context_window": []}), ""),
+        (
+            json!({"cost": {"total_cost_usd": "much"}, "context_window": {"used_percentage": null}}),
+            "",
+        ),
+        (json!({"cost": {"total_cost_usd": -1}, "context_window": {"used_percentage": -4}}), ""),
+        (
+            json!({"cost": {"total_cost_usd": 1e300}, "context_window": {"used_percentage": 1e99}}),
+            "",
+        ),
+        (
+            json!({"cost": {"total_cost_usd": 0}, "context_window": {"remaining_percentage": 90}}),
+            " · context 10 % · $0.00",
+        ),
+        (
+            json!({"context_window": {"context_window_size": 200_000, "current_usage": {
+            "input_tokens": 1000, "cache_read_input_tokens": 49_000, "output_tokens": 9_000_000}}}),
+            " · context 25 %",
+        ),
+        (
+            json!({"context_window": {"context_window_size": 0, "current_usage": {"input_tokens": 5}}}),
+            "",
+        ),
+    ] {
+        let stdin = asked(odd).replace(SESSION, OTHER);
+        let want = format!("shop feature/login{want} · +1 session");
+        assert_eq!(line(&scratch, &[], &stdin), want, "{stdin}");
+    }
 }
 
 #[test]
@@ -420,7 +487,10 @@ fn a_session_was_seen_when_its_last_hook_ran() {
     event(&scratch, SESSION, "PostToolUse", call);
     scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), second(55));
     let shown = support::good(scratch.run(&["status"], b""));
-    assert!(shown.contains("seen 5s ago"), "{shown}");
+    assert!(shown.contains("at work"), "{shown}");
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2026-01-29T10:01:25Z".into());
+    let shown = support::good(scratch.run(&["status"], b""));
+    assert!(shown.contains("seen 35s ago"), "{shown}");
 }
 
 #[test]

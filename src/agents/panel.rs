@@ -2,10 +2,13 @@
 
 use serde_json::json;
 
-use crate::agents::synthesis::Synthesis;
+use crate::agents::synthesis::{Merged, Synthesis};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, file_and_line};
-use crate::state::panel::{Panel, PanelContext, Section, severity};
+use crate::state::panel::{Detail, Panel, PanelContext, Section, severity};
+
+/// On a screen it is merged with what there is to do.
+pub const TITLE: &str = "Findings";
 
 pub fn section(context: &PanelContext) -> Section {
     let synthesis = context.state.get::<Synthesis>().cloned();
@@ -28,7 +31,8 @@ fn panel(synthesis: &Synthesis) -> Option<Panel> {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     let counts: Vec<_> = counts.map(|(name, count)| format!("{count} {name}")).collect();
     let panel = Panel {
-        title: "Findings",
+        title: TITLE,
+        details: synthesis.findings.iter().map(|found| detail(synthesis, found)).collect(),
         says: format!("{} ({})", synthesis.findings.len(), counts.join(", ")),
         tone: if count.s0 > 0 { Tone::Bad } else { Tone::Plain },
         table: Table::new(&[0, 2, 1], rows.collect()),
@@ -36,4 +40,18 @@ fn panel(synthesis: &Synthesis) -> Option<Panel> {
         ..Panel::default()
     };
     panel.unless_empty()
+}
+
+/// What was found, and the journal of who found it: its report is there.
+fn detail(synthesis: &Synthesis, merged: &Merged) -> Detail {
+    let finding = &merged.finding;
+    let place = file_and_line(finding.file.as_deref(), finding.line).unwrap_or_default();
+    let parts = [finding.title.as_str(), &place, &finding.details, &finding.recommendation];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Detail {
+        title: format!("Finding {}", finding.severity),
+        text: format!("{}\nFound by: {}\n", parts.join("\n"), merged.agents.join(", ")),
+        session: Some(synthesis.session_id.clone()),
+        agent: merged.agents.first().cloned(),
+    }
 }

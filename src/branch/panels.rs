@@ -14,7 +14,7 @@ use crate::process::files;
 use crate::session::active::Active;
 use crate::session::live::Live;
 use crate::session::record::live_sessions;
-use crate::state::panel::{Column, Panel, PanelContext, Section, short, since};
+use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, short, since};
 
 /// The agents that run, and which of them are quiet.
 pub fn agents(context: &PanelContext) -> Section {
@@ -61,6 +61,20 @@ fn agents_panel(active: &Active, is_quiet: impl Fn(&Agent) -> bool, now: Time) -
         brief: 20,
         column: Column::Left,
         due: quiet,
+        details: arrange(&nodes)
+            .into_iter()
+            .filter_map(|(at, _)| Some(detail(nodes.get(at)?)))
+            .collect(),
+        ..Panel::default()
+    }
+}
+
+fn detail(agent: &Agent) -> Detail {
+    Detail {
+        title: format!("Agent {} ({})", agent.id, agent.kind),
+        text: format!("Task: {}\nStarted: {}\n", agent.task_text(), agent.started),
+        session: Some(agent.session_id.clone()),
+        agent: Some(agent.id.clone()),
     }
 }
 
@@ -105,6 +119,7 @@ fn loops_panel(branches: &[BranchState], all: bool, now: Time) -> Option<Panel> 
     let panel = Panel {
         title: "Branch loops",
         says: format!("{running} running"),
+        is_past: running == 0,
         table: Table::new(&[0, 0, 0, 1], loops.iter().map(row).collect()),
         ..Panel::default()
     };

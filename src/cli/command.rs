@@ -47,7 +47,7 @@ pub enum Command {
     Status(status::Arguments),
     /// One line for Claude Code's status line; the client's JSON object comes on stdin
     #[command(
-        after_help = "Example, in settings.json:\n  \"statusLine\": {\"type\": \"command\", \"command\": \"hookkeeper statusline\"}"
+        after_help = "Example, in settings.json:\n  \"statusLine\": {\"type\": \"command\", \"command\": \"hookkeeper statusline\", \"refreshInterval\": 5}\n\n`hookkeeper install --statusline` puts it there."
     )]
     Statusline(statusline::Arguments),
     /// The agents that run, and what those of a session found

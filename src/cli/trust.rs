@@ -11,6 +11,7 @@ use crate::core::text::{clip, plural};
 use crate::store::execution::StateFile;
 use crate::store::home;
 use crate::store::origin::Origin;
+use crate::store::projects;
 use crate::store::untrusted::{self, From, Item};
 
 /// What is shown of a long list.
@@ -52,6 +53,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return Ok(Outcome::printed("Nothing was changed."));
     }
     let left = home::take_up(&root, home.as_deref())?;
+    if let Some(client) = project.process.client_dir() {
+        projects::note(&client, &root);
+    }
     let mut said = if options.yes { list } else { String::new() };
     said.push_str("Taken up.");
     for path in left {

@@ -25,6 +25,7 @@ fn panel(backups: &[Kept], now: Time) -> Panel {
     };
     Panel {
         title: "Backups",
+        is_past: true,
         says: backups.len().to_string(),
         table: Table::new(&[1, 2, 0], backups.iter().rev().map(row).collect()),
         spare: 7,

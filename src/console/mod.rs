@@ -4,5 +4,6 @@ pub mod checkout;
 pub mod diff;
 pub mod local_time;
 pub mod project;
+pub mod projects;
 pub mod screen;
 pub mod style;

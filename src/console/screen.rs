@@ -27,14 +27,20 @@ pub struct Screen {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Input {
-    Quit,
+    /// Ctrl-C, a signal, or the terminal is gone.
+    Interrupt,
+    Escape,
+    Enter,
+    Tab,
+    BackTab,
+    Backspace,
     Up,
     Down,
     PageUp,
     PageDown,
-    Top,
-    Reload,
-    Help,
+    Home,
+    /// What was typed.
+    Char(char),
     /// The size has changed, or the terminal shows something else.
     Redraw,
     /// The time is up.
@@ -63,7 +69,7 @@ impl Screen {
         let mut left = patience;
         loop {
             if self.signals.say_end() || is_gone() {
-                return Ok(Input::Quit);
+                return Ok(Input::Interrupt);
             }
             if self.signals.say_resumed() {
                 give_back();
@@ -149,20 +155,23 @@ fn stops(key: &KeyEvent) -> bool {
 fn named(key: &KeyEvent) -> Input {
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return match key.code {
-            KeyCode::Char('c' | 'd') => Input::Quit,
+            KeyCode::Char('c' | 'd') => Input::Interrupt,
             KeyCode::Char('l') => Input::Redraw,
             _ => Input::Nothing,
         };
     }
     match key.code {
-        KeyCode::Char('q') | KeyCode::Esc => Input::Quit,
-        KeyCode::Char('r') => Input::Reload,
-        KeyCode::Char('?' | 'h') => Input::Help,
-        KeyCode::Char('k') | KeyCode::Up => Input::Up,
-        KeyCode::Char('j') | KeyCode::Down => Input::Down,
+        KeyCode::Esc => Input::Escape,
+        KeyCode::Enter => Input::Enter,
+        KeyCode::Tab => Input::Tab,
+        KeyCode::BackTab => Input::BackTab,
+        KeyCode::Backspace => Input::Backspace,
+        KeyCode::Up => Input::Up,
+        KeyCode::Down => Input::Down,
         KeyCode::PageUp => Input::PageUp,
-        KeyCode::PageDown | KeyCode::Char(' ') => Input::PageDown,
-        KeyCode::Home | KeyCode::Char('g') => Input::Top,
+        KeyCode::PageDown => Input::PageDown,
+        KeyCode::Home => Input::Home,
+        KeyCode::Char(typed) => Input::Char(typed),
         _ => Input::Nothing,
     }
 }

@@ -75,6 +75,25 @@ impl Table {
         self.rows.len()
     }
 
+    /// The rows at these places, in this order.
+    pub fn select(&self, places: &[usize]) -> Self {
+        let rows = places.iter().filter_map(|at| self.rows.get(*at).cloned()).collect();
+        Self { head: self.head.clone(), spare: self.spare.clone(), rows, least: self.least }
+    }
+
+    /// With the rows of another table of as many columns behind its own.
+    pub fn append(&mut self, other: Self) {
+        self.rows.extend(other.rows);
+    }
+
+    /// What each row says, without its columns.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |row: &Vec<Cell>| {
+            row.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        self.rows.iter().map(text).collect()
+    }
+
     /// The rows, below their head if they have one, as pieces of text of one tone each, no wider
     /// together than `width`.
     pub fn lines(&self, width: usize) -> Vec<Vec<(Tone, String)>> {

@@ -46,7 +46,7 @@ fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
     match fix {
         Fix::Wiring(scope) => {
             install::check_client(project, false)?;
-            install::wire(project, scope)
+            install::wire(project, scope, false)
         }
         Fix::Spool => project.change(|_, _| Ok("they are applied now".into())),
         Fix::Ignore => {

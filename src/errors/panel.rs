@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::time::{self, Time};
 use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record};
-use crate::state::panel::{Panel, PanelContext, Section, since};
+use crate::state::panel::{Detail, Panel, PanelContext, Section, since};
 
 pub fn section(context: &PanelContext) -> Section {
     let errors = context.state.get::<Errors>().cloned().unwrap_or_default();
@@ -33,6 +33,8 @@ fn panel(errors: &Errors, now: Time) -> Panel {
     };
     let records = errors.records();
     let open = records.iter().rev().filter(|record| record.status != RECOVERED);
+    let mut open: Vec<&Record> = open.collect();
+    open.sort_by_key(|record| record.status != ESCALATED);
     let summary = &errors.summary;
     Panel {
         title: "Errors",
@@ -44,11 +46,23 @@ fn panel(errors: &Errors, now: Time) -> Panel {
             ),
         },
         tone: if summary.escalated > 0 { Tone::Bad } else { Tone::Plain },
-        table: Table::new(&[2, 0, 3, 0], open.map(row).collect()),
+        table: Table::new(&[2, 0, 3, 0], open.iter().copied().map(row).collect()),
+        urgent: open.iter().filter(|record| record.status == ESCALATED).count(),
+        details: open.iter().copied().map(detail).collect(),
         spare: 3,
         brief: 8,
         due: records.iter().filter(|record| is_due(record, now)).count(),
         ..Panel::default()
+    }
+}
+
+fn detail(record: &Record) -> Detail {
+    let Record { target, message, status, last_seen, .. } = record;
+    let status = status.replace('_', " ");
+    Detail {
+        title: format!("{} error", record.classification.replace('_', " ")),
+        text: format!("Call: {target}\nStatus: {status}\nLast seen: {last_seen}\n\n{message}\n"),
+        ..Detail::default()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::core::event::Event;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::json;
 use crate::core::redaction::Redactor;
+use crate::hook_path::new_project::note_if_new;
 use crate::hook_path::write_journal;
 use crate::process::Process;
 use crate::store::dir::Dir;
@@ -59,7 +60,10 @@ pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
         let state_root = root::state_root(process, &root);
         let (claude, state, origin) =
             match home::enter(&state_root, process.home().as_deref(), lock::PATIENCE).ok()? {
-                Entered::Locked(home) => (home.claude, home.state, Some(home.origin)),
+                Entered::Locked(home) => {
+                    note_if_new(process, &root, home.is_new);
+                    (home.claude, home.state, Some(home.origin))
+                }
                 Entered::Busy(claude, state) => (claude, state, None),
             };
         let now = process.now();

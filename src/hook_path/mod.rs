@@ -1,6 +1,7 @@
 //! The hook path: one payload in, the state settled, at most one reply out.
 
 pub mod kept;
+pub mod new_project;
 pub mod waiting;
 
 use std::io;
@@ -147,6 +148,7 @@ fn attempt(
         }
     };
     debug!("locked");
+    new_project::note_if_new(process, root, store.is_new);
     if event.kind == Kind::SessionStart {
         store.check_tracked()?;
     }

@@ -9,6 +9,7 @@ use crate::core::event::{self, Parsed};
 use crate::core::redaction::Redactor;
 use crate::core::time;
 use crate::hook_path::kept::redacted;
+use crate::hook_path::new_project::note_if_new;
 use crate::hook_path::{context, journal_lines, settle};
 use crate::process::Process;
 use crate::session::notices::Notices;
@@ -45,7 +46,10 @@ pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
 /// The same without playing anything: for a command that is to put right what cannot be played.
 pub fn unplayed_store(process: &Process, root: &Path) -> Result<Store> {
     match Store::open(root, process.home().as_deref(), process.now(), PATIENCE)? {
-        Opened::Locked(store) => Ok(*store),
+        Opened::Locked(store) => {
+            note_if_new(process, root, store.is_new);
+            Ok(*store)
+        }
         Opened::Busy(..) => Err(Error::Busy),
     }
 }

@@ -136,6 +136,7 @@ fn panel(all: &Notifications, now: Time) -> Option<Panel> {
         counts.map(|(kind, count)| format!("{count} {}", kind.replace('_', " "))).collect();
     let panel = Panel {
         title: "Notifications",
+        is_past: true,
         says: format!("{total} in all ({})", counts.join(", ")),
         table: Table::new(&[3, 2, 0, 1], all.notifications.iter().rev().map(row).collect()),
         spare: 6,

@@ -15,16 +15,19 @@ use crate::session::ending::ending_in_words;
 use crate::session::live::Live;
 use crate::session::metrics::{Entry, Metrics};
 use crate::session::record::live_sessions;
-use crate::state::panel::{Column, Panel, PanelContext, Section, short, since};
+use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, short, since};
 
 const EARLIER: usize = 5;
+/// A hook ran so short a time ago, in seconds, that its session is at work.
+const AT_WORK: u64 = 30;
 
 pub fn sessions(context: &PanelContext) -> Section {
-    let lives = live_sessions(context.state, context.settings);
+    let mut lives = live_sessions(context.state, context.settings);
     let newest = current::latest(lives.iter()).map(|live| &live.session_id);
     let contexts: BTreeMap<String, Fill> = lives.iter().filter_map(fill).collect();
     let json =
         [("current", json!(newest)), ("sessions", json!(lives)), ("contexts", json!(contexts))];
+    lives.sort_by_key(|live| live.waiting.is_none());
     let last_hooks = context.last_hooks.clone();
     let mark = context.settings.context_warning_percent;
     Section::new(json, move |now| {
@@ -71,6 +74,7 @@ fn sessions_panel(seen: &Seen, now: Time) -> Panel {
                 Tone::Warn,
                 format!("waits for {} {}", waiting.awaits(), since(&waiting.since, now)),
             ),
+            None if time::age(seen, now) <= AT_WORK => (Tone::Good, "at work".into()),
             None => (Tone::Plain, format!("seen {} ago", since(seen, now))),
         };
         let percent = contexts.get(&live.session_id).map(|fill| fill.percent);
@@ -96,10 +100,30 @@ fn sessions_panel(seen: &Seen, now: Time) -> Panel {
         },
         tone: if waiting == 0 { Tone::Plain } else { Tone::Warn },
         due: waiting,
+        urgent: waiting,
+        details: lives.iter().map(detail).collect(),
         table: Table::new(&[0, 4, 5, 2, 3, 6, 1], lives.iter().map(row).collect()),
         spare: 1,
         brief: 20,
         column: Column::Left,
+        ..Panel::default()
+    }
+}
+
+fn detail(live: &Live) -> Detail {
+    let text = |name: &str, value: Option<&str>| value.map(|value| format!("{name}: {value}\n"));
+    let files = Some(live.files_modified.join(", ")).filter(|files| !files.is_empty());
+    let lines = [
+        text("Task", live.title()),
+        text("Branch", live.git_branch.as_deref()),
+        text("Started", Some(&live.started)),
+        text("Files", files.as_deref()),
+    ];
+    Detail {
+        title: format!("Session {}", live.session_id),
+        text: lines.into_iter().flatten().collect(),
+        session: Some(live.session_id.clone()),
+        agent: None,
     }
 }
 
@@ -127,6 +151,8 @@ fn earlier_panel(entries: &[Entry]) -> Option<Panel> {
     };
     let panel = Panel {
         title: "Earlier",
+        is_past: true,
+        details: entries.iter().map(earlier_detail).collect(),
         says: format!("the last {}", entries.len()),
         tone: Tone::Dim,
         table: Table::new(&[3, 1, 0, 2], entries.iter().map(row).collect()),
@@ -136,4 +162,14 @@ fn earlier_panel(entries: &[Entry]) -> Option<Panel> {
         ..Panel::default()
     };
     panel.unless_empty()
+}
+
+fn earlier_detail(entry: &Entry) -> Detail {
+    let title = entry.title().unwrap_or_default();
+    Detail {
+        title: format!("Session {}", entry.session_id),
+        text: format!("Task: {title}\nEnded: {}\n", entry.ended),
+        session: Some(entry.session_id.clone()),
+        agent: None,
+    }
 }

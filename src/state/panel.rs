@@ -63,6 +63,23 @@ pub struct Panel {
     pub column: Column,
     /// How many rows want somebody now. The clock alone may change that.
     pub due: usize,
+    /// How many rows wait for a person; they come first.
+    pub urgent: usize,
+    /// What is over: on a screen one line, until somebody looks at it.
+    pub is_past: bool,
+    /// What there is to read of each row, as far as there is more.
+    pub details: Vec<Detail>,
+}
+
+/// More of a row, for who asks for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detail {
+    pub title: String,
+    /// As it is stored: lines, and whatever is in them.
+    pub text: String,
+    /// Whose journal goes with it: a session's, or one agent's of it.
+    pub session: Option<String>,
+    pub agent: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +100,9 @@ impl Default for Panel {
             brief: 4,
             column: Column::Right,
             due: 0,
+            urgent: 0,
+            is_past: false,
+            details: Vec::new(),
         }
     }
 }

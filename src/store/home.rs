@@ -33,6 +33,8 @@ pub struct Home {
     pub state: Dir,
     pub lock: Lock,
     pub origin: Origin,
+    /// There was no state of this machine's before.
+    pub is_new: bool,
 }
 
 pub enum Entered {
@@ -45,7 +47,9 @@ pub enum Entered {
 pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Entered> {
     let (claude, state, lock) = lock::acquire_in(patience, || open(root, home))?;
     let Some(lock) = lock else { return Ok(Entered::Busy(claude, state)) };
-    let origin = match Origin::read(&state, lock.file())? {
+    let known = Origin::read(&state, lock.file())?;
+    let is_new = known.is_none();
+    let origin = match known {
         Some(mut origin) => {
             origin.follow_clock(&claude, &state, &lock)?;
             if origin.is_unmarked {
@@ -58,7 +62,7 @@ pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Ent
             Origin::make(&state, &lock, room)?
         }
     };
-    Ok(Entered::Locked(Box::new(Home { claude, state, lock, origin })))
+    Ok(Entered::Locked(Box::new(Home { claude, state, lock, origin, is_new })))
 }
 
 /// A person believes what is there: see [`untrusted::take_up`].

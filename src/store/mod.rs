@@ -34,6 +34,7 @@ pub mod journal;
 pub mod lock;
 pub mod log;
 pub mod origin;
+pub mod projects;
 pub mod quarantine;
 pub mod recorded;
 pub mod rejected;
@@ -84,6 +85,8 @@ pub struct Store {
     /// Documents that were replaced, removed or moved.
     wrote: RefCell<Vec<String>>,
     now: Cell<Time>,
+    /// There was none of this machine's before.
+    pub is_new: bool,
 }
 
 pub enum Opened {
@@ -110,6 +113,7 @@ impl Store {
         }
         let (settings, fault) = home::settings(&home.claude, Some(&home.origin));
         let store = Self {
+            is_new: home.is_new,
             folders: Folders::new(home.claude, home.state, home.origin, Some(home.lock)),
             settings,
             remarks: RefCell::default(),

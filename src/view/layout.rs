@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::state::panel::{Column, Panel};
+use crate::view::board::is_one_line;
 
 /// The place of one panel, its title line included.
 pub struct Slot {
@@ -13,26 +14,39 @@ pub struct Slot {
 /// From here on there are two columns.
 const WIDE: u16 = 120;
 const BETWEEN: u16 = 2;
+/// As many lines as a panel has at least that somebody looks at, if it has them.
+const FOCUSED: usize = 9;
 /// From here on there is an empty line between two panels.
 const ROOMY: u16 = 36;
 
-pub fn arrange(area: Rect, panels: &[Panel]) -> Vec<Slot> {
+/// `focus` is the title of the panel that somebody looks at: it comes before the others.
+pub fn arrange(area: Rect, panels: &[Panel], focus: Option<&str>) -> Vec<Slot> {
     if area.width < WIDE {
-        return column(area, panels, |_| true);
+        return column(area, panels, focus, |_| true);
     }
     let half = (area.width - BETWEEN) / 2;
     let left = Rect { width: half, ..area };
     let right = Rect { x: area.x + half + BETWEEN, width: area.width - half - BETWEEN, ..area };
     let is_left = |panel: &Panel| panel.column == Column::Left;
-    let mut slots = column(left, panels, is_left);
-    slots.extend(column(right, panels, |panel| !is_left(panel)));
+    let mut slots = column(left, panels, focus, is_left);
+    slots.extend(column(right, panels, focus, |panel| !is_left(panel)));
     slots
 }
 
-fn column(area: Rect, panels: &[Panel], belongs: impl Fn(&Panel) -> bool) -> Vec<Slot> {
+fn column(
+    area: Rect,
+    panels: &[Panel],
+    focus: Option<&str>,
+    belongs: impl Fn(&Panel) -> bool,
+) -> Vec<Slot> {
+    let is_focus = |panel: &Panel| focus == Some(panel.title);
+    let wanted = |panel: &Panel| match is_one_line(panel) && !is_focus(panel) {
+        true => 1,
+        false => 1 + panel.table.len(),
+    };
     let mine = panels.iter().enumerate().filter(|(_, panel)| belongs(panel));
     let mut mine: Vec<(usize, &Panel)> = mine.collect();
-    mine.sort_by_key(|(_, panel)| panel.spare);
+    mine.sort_by_key(|(_, panel)| (!is_focus(panel), panel.urgent == 0, panel.spare));
     let gap = u16::from(area.height >= ROOMY);
     let gaps = usize::from(gap) * mine.len().saturating_sub(1);
     let room = usize::from(area.height).saturating_sub(gaps);
@@ -40,7 +54,9 @@ fn column(area: Rect, panels: &[Panel], belongs: impl Fn(&Panel) -> bool) -> Vec
     let mut used = 0;
     // First a title and a row for each, as far as it goes; then a title alone.
     for (at, panel) in &mine {
-        let least = (1 + panel.table.len().min(1)).min(room - used);
+        // Whoever looks at one wants to see more than a row of it.
+        let rows = if is_focus(panel) { FOCUSED } else { 2 };
+        let least = wanted(panel).min(rows).min(room - used);
         used += least;
         raise(&mut heights, *at, least);
     }
@@ -48,7 +64,7 @@ fn column(area: Rect, panels: &[Panel], belongs: impl Fn(&Panel) -> bool) -> Vec
     while used < room {
         let short = |(at, panel): &&(usize, &Panel)| {
             let has = heights.get(*at).copied().unwrap_or(0);
-            has < 1 + panel.table.len()
+            has < wanted(panel)
         };
         let waiting: Vec<usize> = mine.iter().filter(short).map(|(at, _)| *at).collect();
         if waiting.is_empty() {

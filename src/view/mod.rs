@@ -1,11 +1,16 @@
 //! `hookkeeper status`: the state at a glance, once or for as long as somebody watches.
 
+pub mod all_projects;
+pub mod board;
+pub mod controls;
+pub mod detail;
 pub mod layout;
 pub mod notes;
 pub mod overview;
 pub mod picture;
 #[cfg(test)]
 pub mod picture_tests;
+pub mod spent;
 pub mod statusline;
 pub mod text;
 pub mod watch;
@@ -26,6 +31,9 @@ pub struct Arguments {
     /// Loops that ended more than a day ago, too
     #[arg(long)]
     all: bool,
+    /// A line for each project where HookKeeper has kept state; linked worktrees behind their checkout
+    #[arg(long, conflicts_with_all = ["watch", "all"])]
+    all_projects: bool,
     /// Go on showing it: full-screen on a terminal (q leaves), elsewhere each change as text
     #[arg(long, short)]
     watch: bool,
@@ -35,6 +43,9 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if options.all_projects {
+        return all_projects::run(project, options.json);
+    }
     if options.watch {
         watch::run(project, options.interval, options.json, options.all)?;
         return Ok(Outcome::quiet());

@@ -8,7 +8,7 @@ use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::autonomous::document::Autonomous;
 use crate::state::Doc;
-use crate::state::panel::{Column, Panel, PanelContext, Section, since};
+use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, since};
 
 /// What needs somebody's eye and has no place of its own.
 pub fn section(context: &PanelContext) -> Section {
@@ -52,11 +52,11 @@ fn panel(notes: &[(Tone, String)]) -> Option<Panel> {
 }
 
 /// What the hooks did, newest first: only on the screen.
-pub fn hooks(log: &[Entry], now: Time) -> Panel {
+/// `clock` spells a time for people.
+pub fn hooks(log: &[Entry], now: Time, clock: impl Fn(&str) -> String) -> Panel {
     let row = |past: &Entry| {
-        let clock = past.time.get(11..19).unwrap_or(&past.time);
         vec![
-            Cell::new(Tone::Dim, clock),
+            Cell::new(Tone::Dim, &clock(&past.time)),
             Cell::new(Tone::Good, &clip(&past.event, 20)),
             Cell::new(Tone::Dim, &format!("{} µs", past.us.unwrap_or(0))),
             Cell::new(Tone::Plain, &past.outcome),
@@ -70,9 +70,20 @@ pub fn hooks(log: &[Entry], now: Time) -> Panel {
         },
         tone: Tone::Dim,
         table: Table::new(&[3, 0, 2, 1], log.iter().map(row).collect()),
+        details: log.iter().map(run_detail).collect(),
         spare: 6,
         brief: 0,
         column: Column::Left,
         ..Panel::default()
+    }
+}
+
+fn run_detail(run: &Entry) -> Detail {
+    let wrote = run.wrote.as_ref().map(|files| format!("Wrote: {}\n", files.join(", ")));
+    Detail {
+        title: format!("{} in session {}", run.event, run.session),
+        text: format!("{}\n{}", run.outcome, wrote.unwrap_or_default()),
+        session: Some(run.session.clone()),
+        agent: run.agent.clone(),
     }
 }

@@ -6,55 +6,66 @@ use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::gate::one_line;
-use crate::core::journal::Entry;
 use crate::core::table::{Tone, clean, cut_to_width};
-use crate::core::time::Time;
 use crate::state::panel::Panel;
+use crate::view::controls::Controls;
+use crate::view::detail::{self, Line};
 use crate::view::layout::{self, Slot};
-use crate::view::notes;
 use crate::view::overview::Observed;
 
 pub struct Scene<'a> {
     pub place: &'a str,
+    /// The time, for people.
+    pub clock: &'a str,
+    /// Tokens and dollars of the live sessions.
+    pub spent: Option<&'a str>,
     pub seen: &'a Observed,
-    pub log: &'a [Entry],
-    pub now: Time,
+    /// In the order of the screen.
+    pub panels: &'a [Panel],
+    pub controls: &'a Controls,
+    /// What is open, line by line.
+    pub detail: &'a [Line],
     pub colour: bool,
-    /// Rows that are scrolled away, in every panel that has more than it can show.
-    pub scroll: usize,
-    pub help: bool,
 }
 
-const HELP: [&str; 7] = [
-    "q, Esc, Ctrl-C   leave",
-    "↑ ↓, k j         scroll the panels that do not fit",
+const HELP: [&str; 10] = [
+    "Tab, Shift-Tab   the next panel, the one before; it gets more room",
+    "↑ ↓, k j         the next row, the one before",
     "PageUp PageDown  the same, ten rows at a time",
     "g, Home          back to the top",
+    "Enter            more of the row: a session's journal, a report, a message",
+    "/                only rows with some text; Esc drops it",
     "r                read the state now",
+    "Esc              back; with nothing open it leaves, as q and Ctrl-C do",
     "Ctrl-Z           stop; fg goes on",
     "?                this help",
 ];
-const KEYS: &str = "q quit  r reload  ? help";
-const SCROLLS: &str = "  ↑↓ scroll";
+const KEYS: &str = "q quit  Tab panel  Enter more  / filter  ? help";
+const DETAIL_KEYS: &str = "Esc back  ↑↓ scroll  q quit";
+/// From here on there is a line for what was spent.
+const WITH_SPENT: u16 = 12;
 /// From here on a title says which rows are shown.
 const PARTS: usize = 36;
 
-/// Draws the scene; gives how far it can be scrolled.
+/// Draws the scene; gives how far the detail can be scrolled.
 pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
     let area = buffer.area;
-    let (header, footer) = (u16::from(area.height > 2), u16::from(area.height > 6));
+    let spent = scene.spent.filter(|_| area.height >= WITH_SPENT);
+    let header = u16::from(area.height > 2) + u16::from(spent.is_some());
+    let footer = u16::from(area.height > 6);
     let body =
         Rect { y: area.y + header, height: area.height.saturating_sub(header + footer), ..area };
     if header > 0 {
         draw_head(buffer, area, scene);
     }
+    if let Some(spent) = spent {
+        let at = (area.x, area.y + 1);
+        put(buffer, at, usize::from(area.width), style(Tone::Dim, scene.colour), spent);
+    }
     let most = match scene.seen {
-        _ if scene.help => draw_message(buffer, body, Style::new(), &HELP),
-        Observed::State(overview) => {
-            let mut all = overview.panels(scene.now);
-            all.push(notes::hooks(scene.log, scene.now));
-            draw_panels(buffer, body, &all, scene)
-        }
+        _ if scene.controls.has_help => draw_message(buffer, body, Style::new(), &HELP),
+        _ if scene.controls.detail.is_some() => draw_detail(buffer, body, scene),
+        Observed::State(_) => draw_panels(buffer, body, scene),
         Observed::NoState => draw_message(
             buffer,
             body,
@@ -69,9 +80,35 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
         ),
     };
     if footer > 0 {
-        let keys = if most > 0 { format!("{KEYS}{SCROLLS}") } else { KEYS.to_owned() };
         let last = area.bottom().saturating_sub(1);
-        put(buffer, (area.x, last), usize::from(area.width), style(Tone::Dim, scene.colour), &keys);
+        let (tone, keys) = foot(scene.controls);
+        put(buffer, (area.x, last), usize::from(area.width), style(tone, scene.colour), &keys);
+    }
+    most
+}
+
+fn foot(controls: &Controls) -> (Tone, String) {
+    let filter = &controls.filter;
+    match () {
+        () if controls.is_typing => {
+            (Tone::Strong, format!("/{filter}▏ Enter keeps it, Esc drops it"))
+        }
+        () if controls.detail.is_some() => (Tone::Dim, DETAIL_KEYS.into()),
+        () if !filter.is_empty() => {
+            (Tone::Warn, format!("only rows with `{filter}`  Esc drops that"))
+        }
+        () => (Tone::Dim, KEYS.into()),
+    }
+}
+
+/// The lines of the detail that fit; gives how many do not.
+fn draw_detail(buffer: &mut Buffer, area: Rect, scene: &Scene) -> usize {
+    let width = usize::from(area.width);
+    let lines = detail::wrapped(scene.detail, width);
+    let most = lines.len().saturating_sub(usize::from(area.height));
+    let from = scene.controls.scroll.min(most);
+    for ((tone, line), y) in lines.iter().skip(from).zip(area.y..area.bottom()) {
+        put(buffer, (area.x, y), width, style(*tone, scene.colour), line);
     }
     most
 }
@@ -79,7 +116,7 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
 /// The project on the left, the clock on the right.
 fn draw_head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
     let width = usize::from(area.width);
-    let clock = scene.now.format("%H:%M:%S UTC").to_string();
+    let clock = scene.clock;
     let room = width.saturating_sub(clock.width() + 2);
     let strong = style(Tone::Strong, scene.colour);
     if room < 8 {
@@ -88,25 +125,23 @@ fn draw_head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
     }
     put(buffer, (area.x, area.y), room, strong, scene.place);
     let at = area.right().saturating_sub(u16::try_from(clock.width()).unwrap_or(0));
-    put(buffer, (at, area.y), clock.width(), style(Tone::Dim, scene.colour), &clock);
+    put(buffer, (at, area.y), clock.width(), style(Tone::Dim, scene.colour), clock);
 }
 
-fn draw_panels(buffer: &mut Buffer, area: Rect, all: &[Panel], scene: &Scene) -> usize {
-    let mut most = 0;
-    for slot in layout::arrange(area, all) {
-        let Some(panel) = all.get(slot.panel) else { continue };
-        let rows = usize::from(slot.area.height).saturating_sub(1);
-        let hidden = panel.table.len().saturating_sub(rows);
-        most = most.max(hidden);
-        draw_panel(buffer, &slot, panel, scene.scroll.min(hidden), scene.colour);
+fn draw_panels(buffer: &mut Buffer, area: Rect, scene: &Scene) -> usize {
+    for slot in layout::arrange(area, scene.panels, scene.controls.focus) {
+        let Some(panel) = scene.panels.get(slot.panel) else { continue };
+        draw_panel(buffer, &slot, panel, scene.controls.row_in(panel), scene.colour);
     }
-    most
+    0
 }
 
 /// `── Agents 2 running ───── 3-7 of 12 ─`, and the rows that fit.
-fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, from: usize, colour: bool) {
+/// `row` is the one that somebody looks at.
+fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, row: Option<usize>, colour: bool) {
     let Rect { x, y, width, height } = slot.area;
     let (width, rows) = (usize::from(width), usize::from(height).saturating_sub(1));
+    let from = row.map_or(0, |row| (row + 1).saturating_sub(rows));
     put(buffer, (x, y), width, style(Tone::Dim, colour), &"─".repeat(width));
     let all = panel.table.len();
     let part = match all > rows && rows > 0 && width >= PARTS {
@@ -115,7 +150,8 @@ fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, from: usize, colo
     };
     let at = x + u16::from(width >= PARTS) * 2;
     let room = width.saturating_sub(usize::from(at - x) + part.width() + 1);
-    let title = format!(" {} ", panel.title);
+    let mark = if row.is_some() { "▸" } else { "" };
+    let title = format!(" {mark}{} ", panel.title);
     let used = put(buffer, (at, y), room, style(Tone::Strong, colour), &title);
     let left = room.saturating_sub(used);
     let after = at + u16::try_from(used).unwrap_or(0);
@@ -128,11 +164,15 @@ fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, from: usize, colo
         put(buffer, (at, y), part.width(), style(Tone::Dim, colour), &part);
     }
     let lines = panel.table.lines(width);
-    for (line, y) in lines.iter().skip(from).take(rows).zip(y + 1..) {
+    for ((at, line), y) in lines.iter().enumerate().skip(from).take(rows).zip(y + 1..) {
         let mut x = x;
         for (tone, text) in line {
             buffer.set_stringn(x, y, text, text.width(), style(*tone, colour));
             x = x.saturating_add(u16::try_from(text.width()).unwrap_or(u16::MAX));
+        }
+        if row == Some(at) {
+            let line = Rect { y, height: 1, ..slot.area };
+            buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
         }
     }
 }

@@ -14,9 +14,11 @@ use crate::core::journal::Entry;
 use crate::core::settings::Settings;
 use crate::core::time;
 use crate::state::map::Files;
-use crate::state::panel::PanelContext;
+use crate::state::panel::{Detail, Panel, PanelContext};
+use crate::view::controls::Controls;
 use crate::view::overview::{Observed, Overview};
 use crate::view::picture::{Scene, draw};
+use crate::view::{board, detail, notes};
 
 fn files() -> Files {
     let agent = |id: &str, kind: &str, task: Option<&str>, started: &str, seen: &str| json!({"id": id, "type": kind, "task": task, "started": started, "status": "running", "last_seen": seen});
@@ -98,13 +100,33 @@ struct Shown {
     most: usize,
 }
 
-fn show(seen: &Observed, width: u16, height: u16, change: impl FnOnce(&mut Scene)) -> Shown {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    let log = log();
+/// The panels as the screen has them.
+fn panels(seen: &Observed, filter: &str) -> Vec<Panel> {
     let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-    let mut scene =
-        Scene { place: "~/shop", seen, log: &log, now, colour: true, scroll: 0, help: false };
-    change(&mut scene);
+    let Observed::State(overview) = seen else { return Vec::new() };
+    let mut all = overview.panels(now);
+    all.push(notes::hooks(&log(), now, |spelled| spelled.get(11..19).unwrap().to_owned()));
+    board::arrange_panels(all, filter)
+}
+
+fn show(seen: &Observed, width: u16, height: u16, controls: &Controls) -> Shown {
+    show_in(seen, width, height, controls, true)
+}
+
+fn show_in(seen: &Observed, width: u16, height: u16, controls: &Controls, colour: bool) -> Shown {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let panels = &panels(seen, &controls.filter);
+    let lines = controls.detail.as_ref().map(|open| detail::lines(open, None, str::to_owned));
+    let scene = Scene {
+        place: "~/shop",
+        clock: "10:30:00",
+        spent: Some("2 live sessions: 45.2k tokens, $1.23"),
+        seen,
+        panels,
+        controls,
+        detail: &lines.unwrap_or_default(),
+        colour,
+    };
     let mut most = 0;
     terminal.draw(|frame| most = draw(frame.buffer_mut(), &scene)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -139,7 +161,7 @@ fn full() -> Observed {
 fn pictures_are_as_they_were() {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/view/snapshots");
     for (width, height) in [(80, 24), (200, 50), (40, 10)] {
-        let text = show(&full(), width, height, |_| {}).text;
+        let text = show(&full(), width, height, &Controls::default()).text;
         let file = dir.join(format!("{width}x{height}.txt"));
         if std::env::var_os("UPDATE_CASES").is_some() {
             std::fs::create_dir_all(&dir).unwrap();
@@ -157,46 +179,79 @@ fn every_size_can_be_drawn() {
     for width in 1..=60 {
         for height in 1..=30 {
             for seen in [&full, &empty, &gone, &Observed::NoState] {
-                let plain = show(seen, width, height, |scene| scene.colour = false);
+                let plain = show_in(seen, width, height, &Controls::default(), false);
                 assert_eq!(plain.coloured, 0);
-                show(seen, width, height, |scene| scene.help = true);
-                show(seen, width, height, |scene| scene.scroll = 1000);
+                show(seen, width, height, &Controls { has_help: true, ..Controls::default() });
+                show(seen, width, height, &looking_at("Errors", 1000));
+                let open = Controls { detail: Some(long()), scroll: 1000, ..Controls::default() };
+                show(seen, width, height, &open);
             }
         }
     }
 }
 
-#[test]
-fn what_matters_most_stays_longest() {
-    let small = show(&full(), 80, 5, |_| {}).text;
-    assert!(small.contains("Agents") && small.contains("a849e6a7"), "{small}");
-    assert!(!small.contains("Backups"), "{small}");
-    assert!(show(&full(), 20, 1, |_| {}).text.contains("Agents"));
+fn looking_at(title: &'static str, row: usize) -> Controls {
+    Controls { focus: Some(title), row, ..Controls::default() }
+}
+
+fn long() -> Detail {
+    let text = (0..40).map(|n| format!("line {n}\u{1b}[2J of a long report\n")).collect();
+    Detail { title: "Agent a849e6a7".into(), text, ..Detail::default() }
 }
 
 #[test]
-fn what_does_not_fit_can_be_scrolled_to() {
-    let top = show(&full(), 80, 12, |_| {});
-    assert!(top.most > 0 && !top.text.contains("make all") || !top.text.contains("Write /etc"));
-    let end = show(&full(), 80, 12, |scene| scene.scroll = top.most);
-    assert_ne!(top.text, end.text);
-    assert_eq!(end.most, top.most);
+fn what_matters_most_stays_longest() {
+    let none = Controls::default();
+    // What waits for a person comes before the agents, and all else behind them.
+    let small = show(&full(), 80, 5, &none).text;
+    assert!(small.contains("Write /etc/hosts") && small.contains("a849e6a7"), "{small}");
+    assert!(!small.contains("Backups"), "{small}");
+    assert!(show(&full(), 20, 1, &none).text.contains("Errors"));
+    let first = show(&full(), 80, 24, &none).text;
+    let line = |word: &str| first.lines().position(|line| line.contains(word)).unwrap();
+    assert!(line("Errors") < line("Sessions") && line("Hooks") < line("Backups"), "{first}");
+    assert_eq!(line("escalated"), line("Errors"));
+    assert!(!first.contains("backup_2026"), "what is over is one line: {first}");
+    let looked = show(&full(), 80, 24, &looking_at("Backups", 0)).text;
+    assert!(looked.contains("▸Backups") && looked.contains("backup_2026"), "{looked}");
+}
+
+#[test]
+fn the_row_that_is_looked_at_is_seen_and_opened() {
+    let small = |row: usize| show(&full(), 80, 14, &looking_at("Hooks", row)).text;
+    assert!(small(4).contains("SessionStart"), "{}", small(4));
+    let errors = panels(&full(), "").into_iter().find(|panel| panel.title == "Errors").unwrap();
+    assert_eq!(errors.details.len(), errors.table.len());
+    assert!(errors.details[0].text.contains("Write /etc/hosts"), "{:?}", errors.details);
+    let open = |scroll| Controls { detail: Some(long()), scroll, ..Controls::default() };
+    let (top, end) = (show(&full(), 40, 12, &open(0)), show(&full(), 40, 12, &open(1000)));
+    assert!(top.text.contains("Agent a849e6a7") && !top.text.contains("line 39"), "{}", top.text);
+    assert!(end.text.contains("line 39 [2J of a long report"), "{}", end.text);
+    assert_eq!((top.most, end.most), (32, 32));
+}
+
+#[test]
+fn a_filter_is_said_and_keeps_what_fits_it() {
+    let controls = Controls { filter: "password".into(), ..Controls::default() };
+    let text = show(&full(), 80, 24, &controls).text;
+    assert!(text.contains("Passwords are logged") && text.contains("Refuse empty passwords"));
+    assert!(!text.contains("a849e6a7") && text.contains("only rows with `password`"), "{text}");
 }
 
 /// A title stands on a dim rule, and is not dim.
 #[test]
 fn titles_are_bold_and_nothing_else() {
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
-    let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-    let (seen, log) = (full(), log());
+    let seen = full();
     let scene = Scene {
         place: "~/shop",
+        clock: "10:30:00",
+        spent: None,
         seen: &seen,
-        log: &log,
-        now,
+        panels: &panels(&seen, ""),
+        controls: &Controls::default(),
+        detail: &[],
         colour: true,
-        scroll: 0,
-        help: false,
     };
     draw(&mut buffer, &scene);
     let title = buffer.content().iter().find(|cell| cell.symbol() == "N").unwrap();
@@ -205,6 +260,6 @@ fn titles_are_bold_and_nothing_else() {
 
 #[test]
 fn colour_is_used_and_can_be_refused() {
-    assert!(show(&full(), 80, 24, |_| {}).coloured > 0);
-    assert_eq!(show(&full(), 80, 24, |scene| scene.colour = false).coloured, 0);
+    assert!(show(&full(), 80, 24, &Controls::default()).coloured > 0);
+    assert_eq!(show_in(&full(), 80, 24, &Controls::default(), false).coloured, 0);
 }

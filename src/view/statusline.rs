@@ -45,21 +45,35 @@ type Part = (Tone, String);
 
 pub fn run(project: &Project, options: &Arguments) -> Outcome {
     let asked = Asked::read(project);
-    let mut parts = vec![(Tone::Strong, asked.name())];
     let home = project.process.home();
     let view =
         asked.root.as_deref().and_then(|root| View::open_quickly(root, home.as_deref()).ok()?);
-    if let Some(percent) = asked.context {
-        let mark = view.as_ref().map_or(0, |view| view.settings().context_warning_percent);
+    let mark = view.as_ref().map_or(0, |view| view.settings().context_warning_percent);
+    let context = asked.context.map(|percent| {
         let tone = if mark > 0 && percent >= mark { Tone::Warn } else { Tone::Dim };
-        parts.push((tone, format!("context {percent} %")));
-    }
-    if let Some(view) = view {
-        parts.extend(status_parts(&view, asked.session.as_deref(), project.process.now()));
-    }
+        (tone, format!("context {percent} %"))
+    });
+    let ours = view
+        .map(|view| status_parts(&view, asked.session.as_deref(), project.process.now()))
+        .unwrap_or_default();
     let columns = project.process.env("COLUMNS").and_then(|columns| columns.parse().ok());
     let width = columns.filter(|columns| *columns > 0).unwrap_or(MOST).min(MOST);
-    Outcome::printed(line(&parts, width, options.color == ColourChoice::Always))
+    let [model, cost] = [&asked.model, &asked.cost].map(|text| Some((Tone::Dim, text.clone()?)));
+    let all = |model: Option<Part>, cost: Option<Part>| {
+        let named = std::iter::once((Tone::Strong, asked.name()));
+        let known = [model, context.clone(), cost].into_iter().flatten();
+        named.chain(known).chain(ours.iter().cloned()).collect::<Vec<Part>>()
+    };
+    // Before anything of ours is cut, what the client shows elsewhere too is left out.
+    let tries = [all(model, cost.clone()), all(None, cost), all(None, None)];
+    let [.., least] = &tries;
+    let parts = tries.iter().find(|parts| whole_width(parts) <= width).unwrap_or(least);
+    Outcome::printed(line(parts, width, options.color == ColourChoice::Always))
+}
+
+fn whole_width(parts: &[Part]) -> usize {
+    let texts: usize = parts.iter().map(|(_, text)| clean(text).width()).sum();
+    texts + parts.len().saturating_sub(1) * BETWEEN.width()
 }
 
 /// What the client's object says. All of it is optional.
@@ -68,8 +82,10 @@ struct Asked {
     /// Where the client works now: in a worktree the branch is that one's.
     dir: Option<PathBuf>,
     session: Option<String>,
+    model: Option<String>,
     /// How full the context is, in percent.
     context: Option<u64>,
+    cost: Option<String>,
 }
 
 impl Asked {
@@ -92,9 +108,8 @@ impl Asked {
         let root = named.or_else(above).or_else(|| project.root().ok());
         let session = object.word("session_id");
         let session = session.or_else(|| project.process.env("CLAUDE_CODE_SESSION_ID"));
-        let window = object.object("context_window").unwrap_or_default();
-        let context = window.float("used_percentage").map(|percent| percent.round() as u64);
-        Self { dir: dir.or_else(|| root.clone()), root, session, context }
+        let (model, context, cost) = (model(&object), context_percent(&object), cost(&object));
+        Self { dir: dir.or_else(|| root.clone()), root, session, model, context, cost }
     }
 
     /// The project's name and its branch.
@@ -105,6 +120,34 @@ impl Asked {
         let branch = branch.map(|branch| format!(" {}", cut_to_width(&clean(&branch), 40)));
         cut_to_width(&clean(&name), 40) + &branch.unwrap_or_default()
     }
+}
+
+/// As the client names it to people; older clients gave the name alone.
+fn model(object: &Object) -> Option<String> {
+    let model = object.object("model").unwrap_or_default();
+    let name = model.word("display_name").or_else(|| model.word("id"));
+    Some(cut_to_width(&clean(&name.or_else(|| object.word("model"))?), 30))
+}
+
+/// How full the context is: as the client says it, or from what it says of the window.
+fn context_percent(object: &Object) -> Option<u64> {
+    let window = object.object("context_window")?;
+    let left = || Some(100.0 - window.float("remaining_percentage")?);
+    let counted = || {
+        let usage = window.object("current_usage")?;
+        let tokens = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let used: u64 = tokens.iter().filter_map(|key| usage.number(key)).sum();
+        let size = window.number("context_window_size").filter(|size| *size > 0)?;
+        Some(used as f64 * 100.0 / size as f64)
+    };
+    let percent = window.float("used_percentage").or_else(left).or_else(counted)?;
+    (0.0..1000.0).contains(&percent).then(|| percent.round() as u64)
+}
+
+/// `$1.23`: what the session has cost until now.
+fn cost(object: &Object) -> Option<String> {
+    let dollars = object.object("cost")?.float("total_cost_usd")?;
+    (0.0..1e7).contains(&dollars).then(|| format!("${dollars:.2}"))
 }
 
 fn status_parts(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {

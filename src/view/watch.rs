@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::console::project::Project;
-use crate::console::screen::{Input, Screen};
+use crate::console::screen::Screen;
 use crate::core::gate::Printed;
 use crate::core::journal::Entry;
 use crate::core::time;
@@ -16,13 +16,16 @@ use crate::process::lines::{Heard, Lines};
 use crate::process::signals::Signals;
 use crate::store::journal::Journal;
 use crate::store::view::View;
+use crate::view::controls::{Action, Controls};
+use crate::view::detail::{self, Line};
 use crate::view::overview::Observed;
 use crate::view::picture::{self, Scene};
+use crate::view::spent::Spent;
 use crate::view::text;
+use crate::view::{board, notes};
 
 /// More than the largest screen shows.
 const RUNS: usize = 100;
-const PAGE: usize = 10;
 
 /// The project that is watched.
 struct Watcher<'a> {
@@ -32,6 +35,15 @@ struct Watcher<'a> {
     place: String,
     interval: Duration,
     all: bool,
+}
+
+/// What one look found.
+struct Look {
+    seen: Observed,
+    /// The last hook runs.
+    log: Vec<Entry>,
+    spent: Option<String>,
+    detail: Vec<Line>,
 }
 
 pub fn run(project: &Project, interval: Duration, json: bool, all: bool) -> anyhow::Result<()> {
@@ -47,45 +59,64 @@ pub fn run(project: &Project, interval: Duration, json: bool, all: bool) -> anyh
 
 impl Watcher<'_> {
     fn draw(&self) -> io::Result<()> {
+        let process = self.project.process;
         let colour = self.project.terminal().colour;
         let mut screen = Screen::open()?;
-        let (mut seen, mut log) = self.look();
-        let mut looked = self.project.process.elapsed();
-        let (mut scroll, mut most, mut help) = (0_usize, 0, false);
+        let (mut controls, mut spent) = (Controls::default(), Spent::default());
+        let (mut look, mut looked, mut most) =
+            (self.look(&controls, &mut spent), process.elapsed(), 0);
         loop {
-            let now = self.project.process.now();
-            let (place, seen_now) = (&self.place, &seen);
-            let scene = Scene { place, seen: seen_now, log: &log, now, colour, scroll, help };
+            let now = process.now();
+            let clock = |spelled: &str| self.project.moment(spelled);
+            let panels = match &look.seen {
+                Observed::State(overview) => {
+                    let mut all = overview.panels(now);
+                    all.push(notes::hooks(&look.log, now, clock));
+                    board::arrange_panels(all, &controls.filter)
+                }
+                Observed::NoState | Observed::Unreadable(_) => Vec::new(),
+            };
+            let scene = Scene {
+                place: &self.place,
+                clock: &process.local(now).format("%H:%M:%S").to_string(),
+                spent: look.spent.as_deref(),
+                seen: &look.seen,
+                panels: &panels,
+                controls: &controls,
+                detail: &look.detail,
+                colour,
+            };
             screen.draw(|frame| most = picture::draw(frame.buffer_mut(), &scene))?;
-            scroll = scroll.min(most);
-            let waited = self.project.process.elapsed().saturating_sub(looked);
-            let mut due = false;
-            match screen.input(self.interval.saturating_sub(waited))? {
-                Input::Quit => return Ok(()),
-                Input::Up => scroll = scroll.saturating_sub(1),
-                Input::Down => scroll += 1,
-                Input::PageUp => scroll = scroll.saturating_sub(PAGE),
-                Input::PageDown => scroll += PAGE,
-                Input::Top => scroll = 0,
-                Input::Help => help = !help,
-                Input::Reload => due = true,
-                Input::Redraw | Input::Nothing => {}
-            }
-            scroll = scroll.min(most);
-            if due || self.project.process.elapsed().saturating_sub(looked) >= self.interval {
-                (seen, log) = self.look();
-                looked = self.project.process.elapsed();
+            let waited = process.elapsed().saturating_sub(looked);
+            let input = screen.input(self.interval.saturating_sub(waited))?;
+            let due = match controls.press(input, &panels, most) {
+                Action::Quit => return Ok(()),
+                Action::Reload => true,
+                Action::Nothing => process.elapsed().saturating_sub(looked) >= self.interval,
+            };
+            if due {
+                look = self.look(&controls, &mut spent);
+                looked = process.elapsed();
             }
         }
     }
 
-    fn look(&self) -> (Observed, Vec<Entry>) {
+    fn look(&self, controls: &Controls, spent: &mut Spent) -> Look {
+        let now = self.project.process.now();
         let seen = Observed::look(&self.root, self.home.as_deref(), self.all);
         let view = View::open(&self.root, self.home.as_deref()).ok().flatten();
-        let journal = view.map(|view| view.journal());
+        let journal = view.as_ref().map(View::journal);
         let runs =
             |journal: &Journal| journal.newest_first().filter(Entry::is_run).take(RUNS).collect();
-        (seen, journal.as_ref().map(runs).unwrap_or_default())
+        let open = controls.detail.as_ref();
+        let clock = |spelled: &str| self.project.moment(spelled);
+        let detail = open.map(|open| detail::lines(open, journal.as_ref(), clock));
+        Look {
+            seen,
+            log: journal.as_ref().map(runs).unwrap_or_default(),
+            spent: view.as_ref().and_then(|view| spent.line(view, now)),
+            detail: detail.unwrap_or_default(),
+        }
     }
 
     /// Every change, one after the other.

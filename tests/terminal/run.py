@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from shop import Shop, built  # noqa: E402
 from tmux import Tmux  # noqa: E402
 
-PANELS = ["Sessions", "Agents", "Errors", "Findings", "Loop", "Backups", "Hooks"]
+PANELS = ["Sessions", "Agents", "Errors", "findings", "Loop", "Backups", "Hooks"]
 failures = []
 asked = count()
 
@@ -92,6 +92,61 @@ def keys(shop):
             text = tmux.until(has_ended)
             check(f"{key} ends it with 0", "ended=0" in text, text)
             check(f"{key}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+
+
+def looking(shop):
+    """Focus, detail and filter, at both sizes; Escape goes back step by step."""
+    for width, height in [(80, 24), (200, 50)]:
+        with Tmux() as tmux:
+            name = f"{width}x{height}"
+            watching(tmux, shop, width, height)
+            text = tmux.until(lambda text: "tokens, $" in text)
+            check(f"{name}: tokens and cost of the live sessions", "live sessions: 5.5k tokens, $0.42" in text, text)
+            check(f"{name}: a session whose hooks run is at work", "at work" in text, text)
+            check(f"{name}: what is over is one line", "Backups" in text and "backup_" not in text, text)
+            errors, agents = text.find(" Errors "), text.find(" Agents ")
+            check(f"{name}: what was escalated comes before the agents", width > 80 or -1 < errors < agents, text)
+            for _ in range(12):
+                tmux.press("Tab")
+                text = tmux.until(lambda text: "▸" in text)
+                if "▸Backups" in text:
+                    break
+            text = tmux.until(lambda text: "backup_" in text)
+            check(f"{name}: Tab goes to a panel and opens it", "▸Backups" in text and "backup_" in text, text)
+            tmux.press("Escape")
+            tmux.until(lambda text: "▸" not in text)
+            focus(tmux, "Errors")
+            tmux.press("Enter")
+            text = tmux.until(lambda text: "Esc back" in text)
+            check(f"{name}: Enter shows an error's message", "EACCES: permission denied" in text, text)
+            tmux.press("Escape")
+            focus(tmux, "Sessions")
+            tmux.press("Enter")
+            text = tmux.until(lambda text: "What happened" in text)
+            check(f"{name}: Enter shows a session's journal", "Edit src/routes/3.ts" in text, text)
+            tmux.press("PageDown", "Up", "Escape")
+            tmux.until(lambda text: "Esc back" not in text)
+            tmux.press("/", "p", "r", "i", "c", "e", "q")
+            text = tmux.until(lambda text: "/priceq" in text)
+            check(f"{name}: what is typed is no command", "/priceq" in text, text)
+            tmux.press("BSpace", "Enter")
+            text = tmux.until(lambda text: "only rows with `price`" in text)
+            check(f"{name}: / keeps the rows with a text", "Why does the price l" in text and "Audit" not in text, text)
+            tmux.press("Escape")
+            text = tmux.until(lambda text: "Audit" in text and "only rows" not in text)
+            check(f"{name}: Escape drops the filter", "Audit" in text and "only rows" not in text, text)
+            tmux.press("q")
+            text = tmux.until(has_ended)
+            check(f"{name}: q ends it with 0", "ended=0" in text, text)
+
+
+def focus(tmux, title):
+    for _ in range(12):
+        if f"▸{title}" in tmux.text():
+            return
+        before = tmux.text()
+        tmux.press("Tab")
+        tmux.until(lambda text: text != before)
 
 
 def signals(shop):
@@ -238,7 +293,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         shop = Shop(binary, Path(scratch).resolve())
         shop.fill(time.time())
-        for part in [sizes, keys, signals, closed, stop_and_go_on, changes, plain, escapes]:
+        for part in [sizes, keys, looking, signals, closed, stop_and_go_on, changes, plain, escapes]:
             part(shop)
     print(f"{len(failures)} failed" if failures else "all good")
     return 1 if failures else 0

@@ -72,8 +72,19 @@ class Shop:
         (self.root / ".claude/state/loop").mkdir(exist_ok=True)
         (self.root / ".claude/state/loop/work_queue.json").write_text(json.dumps(queue))
 
+    def spend(self, session, tokens, dollars):
+        """A transcript as the client leaves it, with what was used."""
+        transcript = self.home / f".claude/projects/-shop/{session}.jsonl"
+        transcript.parent.mkdir(parents=True, exist_ok=True)
+        message = {"id": f"msg_{session}", "role": "assistant", "model": "claude-opus-4-1", "content": [],
+                   "usage": {"input_tokens": tokens, "output_tokens": 250, "cache_read_input_tokens": 250}}
+        line = {"type": "assistant", "sessionId": session, "costUSD": dollars, "message": message}
+        transcript.write_text(json.dumps(line) + "\n")
+
     def fill(self, now):
         """Two sessions in the middle of their work, `now` being the time."""
+        self.spend(LOGIN, 4000, 0.40)
+        self.spend(PRICES, 500, 0.02)
         self.at(now - 2520)
         self.event("SessionStart", source="startup")
         self.event("UserPromptSubmit", prompt="Implement login with a session cookie, and tests for it")

@@ -8,12 +8,15 @@ use crate::client::commands::self_test;
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
 use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
+use crate::client::settings::status_line::{self, Owner};
+use crate::client::settings::tree::Malformed;
 use crate::client::settings::{edit, faults, tree};
 use crate::client::version::{self, ClientVersion, OLDEST, Support};
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
 use crate::console::{checkout, diff};
 use crate::core::event::Kind;
+use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
@@ -27,17 +30,29 @@ pub struct Arguments {
     /// Wire the hooks even if the Claude Code here is too old for them
     #[arg(long)]
     any_client: bool,
+    /// Show a line of ours in Claude Code too, unless it has another status line
+    #[arg(long)]
+    statusline: bool,
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let scope = options.target.scope(project)?;
+    let other_line = other_status_line(project).filter(|_| options.statusline);
+    let with_line = options.statusline && other_line.is_none();
     if options.target.dry_run {
-        return preview(project, scope, |text, launch| Ok(Some(edit::wire(text, launch)?)));
+        let edit = |text: &str, launch: &Launch| Ok(Some(edited_text(text, launch, with_line)?));
+        let mut shown = preview(project, scope, edit)?;
+        if let (Some(other), Some(stdout)) = (other_line, &mut shown.stdout) {
+            stdout.push("\n");
+            stdout.line(other);
+        }
+        return Ok(shown);
     }
     let program = find_program(project.process, scope)?;
     let root = project.root()?;
     let client_note = check_client(project, options.any_client)?;
-    let mut lines = vec![wire(project, scope)?];
+    let mut lines = vec![wire(project, scope, with_line)?];
+    lines.extend(other_line);
     if scope == Scope::Local {
         // The client does the same when it makes this file.
         let hidden = checkout::hide_from_git(&root, LOCAL_SETTINGS);
@@ -85,16 +100,42 @@ pub fn check_client(project: &Project, any_client: bool) -> anyhow::Result<Optio
     Ok(Some(format!("Note: {unknown}. It must be {OLDEST} or later.")))
 }
 
-/// Wires a scope's file and says what was done. All that can be wrong with the file is found out
-/// before anything is made.
-pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
+/// That the client has a status line of somebody else, in whatever file: ours would replace it, or
+/// not be seen.
+fn other_status_line(project: &Project) -> Option<String> {
+    let other = |scope: Scope| {
+        let (path, bytes) = read_scope(project, scope).ok()?;
+        match status_line::owner(&String::from_utf8_lossy(&bytes?)) {
+            Owner::Other(command) => Some((path, command)),
+            Owner::Nobody | Owner::Us => None,
+        }
+    };
+    let (path, command) = Scope::ALL.into_iter().find_map(other)?;
+    let (shown, command) = (project.shown(&path), clip(&one_line(&command), 100));
+    Some(format!(
+        "{shown}: there is another status line ({command}); it stays, and ours is left out"
+    ))
+}
+
+fn edited_text(text: &str, launch: &Launch, with_line: bool) -> Result<String, Malformed> {
+    let wired = edit::wire(text, launch)?;
+    if with_line { status_line::wire(&wired, launch) } else { Ok(wired) }
+}
+
+/// Wires a scope's file, and with it the status line if that is wanted; says what was done. All
+/// that can be wrong with the file is found out before anything is made.
+pub fn wire(project: &Project, scope: Scope, with_line: bool) -> anyhow::Result<String> {
     let launch = find_program(project.process, scope)?.launch;
     let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let edited = |bytes: Option<&[u8]>| {
         let old = decode(bytes, &shown)?;
-        let new = edit::wire(&old, &launch).with_context(|| shown.clone())?;
+        let new = edited_text(&old, &launch, with_line).with_context(|| shown.clone())?;
         Ok::<_, anyhow::Error>((bytes.is_none() || old != new).then_some(new))
+    };
+    let what = match with_line {
+        true => format!("all {} events and the status line are", Kind::COUNT),
+        false => format!("all {} events are", Kind::COUNT),
     };
     let mut wired = edited(bytes.as_deref())?;
     let (settled, writable) = with_paths(project, |paths| {
@@ -112,7 +153,7 @@ pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
         if !settled && writable.is_ok() {
             open_settings(project, scope)?.record_wired(entry)?;
         }
-        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
+        return Ok(format!("{shown}: {what} wired already"));
     }
     writable?;
     let mut file = open_settings(project, scope)?;
@@ -121,14 +162,15 @@ pub fn wire(project: &Project, scope: Scope) -> anyhow::Result<String> {
         wired = edited(before.as_deref())?;
     }
     let Some(wired) = wired else {
-        return Ok(format!("{shown}: all {} events are wired already", Kind::COUNT));
+        return Ok(format!("{shown}: {what} wired already"));
     };
     let backup = file.replace_wired(before.as_deref(), wired.as_bytes(), entry)?;
     let backup = match backup {
         Some(path) => format!("the file as it was: {}", project.shown(&path)),
         None => "a new file".into(),
     };
-    Ok(format!("{shown}: wired {} events ({backup})", Kind::COUNT))
+    let and_line = if with_line { " and the status line" } else { "" };
+    Ok(format!("{shown}: wired {} events{and_line} ({backup})", Kind::COUNT))
 }
 
 /// What an edit would do to a file, as a diff. The edit gets the text and how we are started, and

@@ -10,6 +10,7 @@ use crate::state::Document;
 use crate::store::dir::Dir;
 use crate::store::home::{LOCK, SETTINGS, existing_claude_dir};
 use crate::store::lock;
+use crate::store::projects;
 use crate::store::settings_file::installs;
 use crate::validate::place::{is_our_folder, is_ours};
 
@@ -170,10 +171,11 @@ pub fn purge_client(client: &Path, mode: Mode) -> Result<Vec<String>> {
     let client = Dir::open(client)?;
     if let (Some(own), Mode::Do) = (client.sub(installs::FOLDER)?, mode) {
         own.remove(installs::FILE)?;
+        own.remove_tree(projects::FOLDER)?;
     }
     purge_folder(&client, installs::FOLDER, "state", mode, &mut kept)?;
     let below = |path: &String| path.strip_prefix("state/").unwrap_or(path).to_owned();
     let mut kept: Vec<String> = kept.iter().map(below).collect();
-    kept.retain(|name| name != installs::FILE);
+    kept.retain(|name| name != installs::FILE && !name.starts_with(projects::FOLDER));
     Ok(kept)
 }

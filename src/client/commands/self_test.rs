@@ -66,7 +66,8 @@ fn run_hook(program: &Path, kind: Kind, root: &Path) -> std::io::Result<Ended> {
             ("CLAUDE_PROJECT_DIR", &path),
             ("CLAUDE_CODE_SESSION_ID", ""),
             ("CLAUDE_PID", ""),
-            (STATE_ROOT, ""),
+            // It is the project's own place, and so the try is no project of the user's.
+            (STATE_ROOT, &path),
             ("HOOKKEEPER_OFF", ""),
             ("HOOKKEEPER_LOG", ""),
             ("HOOKKEEPER_FIXED_TIME", ""),

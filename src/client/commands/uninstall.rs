@@ -15,6 +15,7 @@ use crate::console::{checkout, diff};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::store::home::SETTINGS;
+use crate::store::projects;
 use crate::store::settings_file::installs;
 use crate::store::settings_file::{Original, Recorded, SettingsPaths};
 
@@ -218,6 +219,10 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
         return Ok(vec![format!("{}: there is no state", project.shown(&claude.join("state")))]);
     }
     let kept = purge_project(&root, project.process.home().as_deref(), mode)?;
+    if let (Mode::Do, Some(client)) = (mode, project.process.client_dir()) {
+        // Without it, it is one of those that are gone.
+        let _ = projects::forget(&client, &root.canonicalize().unwrap_or_else(|_| root.clone()));
+    }
     let mut kept: Vec<_> = kept.iter().map(|path| claude.join(path)).collect();
     if let (Some(client), Some(own)) = (client, own) {
         kept.extend(purge_client(&client, mode)?.iter().map(|path| own.join(path)));

@@ -2,10 +2,11 @@
 //! reads the text again, so that no step has to know what another one moved.
 
 use crate::client::settings::handler::{
-    self, Launch, PROGRAM, is_compound, is_current, is_ours, wired_group,
+    Launch, PROGRAM, is_compound, is_current, is_ours, wired_group,
 };
 use crate::client::settings::layout::Layout;
 use crate::client::settings::matcher::is_equivalent;
+use crate::client::settings::status_line;
 use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
 use crate::core::event::{EventRow, Kind};
 
@@ -43,13 +44,11 @@ pub fn unwire(text: &str, first: Option<&str>) -> Result<String, Malformed> {
     let mut text = remove_entries(text.to_owned(), &|_, _, _, _| true, first.as_ref())?;
     loop {
         let root = tree::parse(&text)?;
-        let Some(at) = root.members().iter().position(is_our_status_line) else { return Ok(text) };
+        let Some(at) = root.members().iter().position(status_line::is_ours) else {
+            return Ok(text);
+        };
         text = Removable { holder: &root, at }.remove_from(&text);
     }
-}
-
-fn is_our_status_line(member: &Member) -> bool {
-    member.key == "statusLine" && handler::is_our_status_line(&member.value)
 }
 
 /// The events with an entry that calls us in the middle of something longer.
@@ -93,7 +92,7 @@ pub fn unwired_events(text: &str) -> Option<Vec<Kind>> {
 
 /// Whether there is anything of ours in it: an entry, or the status line.
 pub fn has_ours(text: &str) -> bool {
-    let status_line = |root: Node| root.members().iter().any(is_our_status_line);
+    let status_line = |root: Node| root.members().iter().any(status_line::is_ours);
     is_wired(text) || tree::parse(text).is_ok_and(status_line)
 }
 

@@ -10,6 +10,7 @@ pub mod handler;
 pub mod layout;
 pub mod matcher;
 pub mod scope;
+pub mod status_line;
 pub mod tree;
 #[cfg(test)]
 pub mod wiring_files;

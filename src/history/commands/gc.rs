@@ -1,4 +1,7 @@
-//! `hookkeeper gc`: removes the history that is beyond the limits. Hooks do the same, in passing.
+//! `hookkeeper gc`: removes the history that is beyond the limits, and forgets projects that are
+//! gone. Hooks do the first, in passing.
+
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -7,7 +10,7 @@ use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::store::journal::prune::{self, Limits};
 use crate::store::journal::sessions::SessionFiles;
-use crate::store::{Store, journal};
+use crate::store::{Store, journal, projects};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -20,8 +23,13 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let forgotten = forget_gone(project, options.dry_run);
+    if project.view()?.is_none() && !options.json {
+        let here = "There is no state here, so there is nothing to remove.";
+        return Ok(Outcome::printed(format!("{here}{}", said_forgotten(&forgotten, options))));
+    }
     if project.view()?.is_none() {
-        return Ok(Outcome::printed("There is no state here, so there is nothing to remove."));
+        return print_json(&json!({"dry_run": options.dry_run, "forgotten": forgotten}));
     }
     let (gone, kept, limits) = project.change(|store, _| {
         let limits = Limits::new(&store.settings);
@@ -35,19 +43,40 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             "dry_run": options.dry_run, "removed": stems, "bytes": bytes(&gone),
             "kept": kept.len(), "kept_bytes": bytes(&kept),
             "keep_sessions": limits.sessions, "keep_megabytes": limits.bytes >> 20,
+            "forgotten": forgotten,
         });
         return print_json(&value);
     }
     let verb = if options.dry_run { "Would remove" } else { "Removed" };
     Ok(Outcome::printed(format!(
-        "{verb} the history of {} ({}). Kept: {} ({}); at most {} and {} MB (keep_sessions, keep_megabytes).",
+        "{verb} the history of {} ({}). Kept: {} ({}); at most {} and {} MB (keep_sessions, keep_megabytes).{}",
         plural(gone.len(), "session"),
         size(bytes(&gone)),
         plural(kept.len(), "session"),
         size(bytes(&kept)),
         plural(limits.sessions, "session"),
         limits.bytes >> 20,
+        said_forgotten(&forgotten, options),
     )))
+}
+
+/// Projects that were noted for `--all-projects` and have no state any more.
+fn forget_gone(project: &Project, dry_run: bool) -> Vec<PathBuf> {
+    let Some(client) = project.process.client_dir() else { return Vec::new() };
+    let mut gone = projects::list(&client);
+    gone.retain(|root| projects::is_gone(root));
+    if !dry_run {
+        gone.retain(|root| projects::forget(&client, root).is_ok());
+    }
+    gone
+}
+
+fn said_forgotten(forgotten: &[PathBuf], options: &Arguments) -> String {
+    match (forgotten.len(), options.dry_run) {
+        (0, _) => String::new(),
+        (count, true) => format!(" Would forget {} without state.", plural(count, "project")),
+        (count, false) => format!(" Forgot {} without state.", plural(count, "project")),
+    }
 }
 
 /// What goes, and what stays.

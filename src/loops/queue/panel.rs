@@ -6,7 +6,10 @@ use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::clip;
 use crate::core::time::Time;
 use crate::loops::queue::document::{Item, Queue};
-use crate::state::panel::{Panel, PanelContext, Section, severity};
+use crate::state::panel::{Detail, Panel, PanelContext, Section, severity};
+
+/// With a loop behind the queue, and without one.
+pub const TITLES: [&str; 2] = ["Loop", "Work queue"];
 
 pub fn section(context: &PanelContext) -> Section {
     let queue = context.state.get::<Queue>().cloned();
@@ -28,11 +31,20 @@ fn panel(queue: &Queue, all: bool, now: Time) -> Option<Panel> {
         return None;
     }
     let (title, says) = match progress {
-        Some(progress) => ("Loop", format!("{progress}, {} open", open.len())),
-        None => ("Work queue", format!("{} open", open.len())),
+        Some(progress) => (TITLES[0], format!("{progress}, {} open", open.len())),
+        None => (TITLES[1], format!("{} open", open.len())),
     };
     let table = Table::new(&[0, 2, 1], open.iter().map(row).collect());
-    Some(Panel { title, says, table, spare: 4, brief: 8, ..Panel::default() })
+    let details = open.iter().map(|item| detail(item)).collect();
+    Some(Panel { title, says, table, details, spare: 4, brief: 8, ..Panel::default() })
+}
+
+fn detail(item: &Item) -> Detail {
+    Detail {
+        title: format!("Work item {}", item.id),
+        text: format!("{}\nPriority: {}\n", item.title, item.priority),
+        ..Detail::default()
+    }
 }
 
 /// `3/50 BUILDING`, with the verdict if there is one; `None` if no loop is behind the queue.

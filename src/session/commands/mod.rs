@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::console::project::{Project, print_json};
+use crate::console::projects::known_projects;
+use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::short_count;
@@ -15,6 +17,7 @@ use crate::history::sessions::{SessionSummary, ended_sessions};
 use crate::session::ending::ending_in_words;
 use crate::session::metrics::Metrics;
 use crate::state::panel::short;
+use crate::turn::root;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -24,6 +27,9 @@ pub struct Arguments {
     /// All that have ended, the archive too
     #[arg(long)]
     all: bool,
+    /// Of all projects where HookKeeper has kept state; linked worktrees behind their checkout
+    #[arg(long)]
+    all_projects: bool,
     /// Print one JSON object
     #[arg(long, global = true)]
     json: bool,
@@ -40,6 +46,9 @@ enum What {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if let Some(What::Show(which)) = &options.what {
         return show::run(project, which, options.json);
+    }
+    if options.all_projects {
+        return of_all_projects(project, options);
     }
     // One that cannot be read is said.
     let metrics: Metrics = project.document()?.unwrap_or_default();
@@ -68,6 +77,45 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         true => Outcome::printed("No session is known yet."),
         false => Outcome::printed(project.print_table(&table(project, &sessions)).trimmed()),
     })
+}
+
+/// The same for each project, under its path.
+fn of_all_projects(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    let (mut texts, mut values) = (Vec::new(), Vec::new());
+    let here = Arguments { all_projects: false, what: None, ..*options };
+    for known in known_projects(project) {
+        let one = Project { named: Some(&known.root), ..*project };
+        let said = match run(&one, &here) {
+            Ok(outcome) => outcome.stdout.unwrap_or_default(),
+            Err(_) if options.json => "null".into(),
+            Err(error) => format!("its state cannot be read: {error:#}").into(),
+        };
+        if options.json {
+            let value: serde_json::Value = serde_json::from_str(&said)?;
+            values.push(
+                json!({"project": known.root, "repository": known.repository, "sessions": value}),
+            );
+        }
+        let worktree = if known.is_worktree() { "+ " } else { "" };
+        let place = root::from_home(&known.root, project.process.home().as_deref());
+        let mut text = Printed::default();
+        text.line(format!("{worktree}{place}"));
+        text.push(said.trimmed());
+        text.push("\n");
+        texts.push(text);
+    }
+    if options.json {
+        return print_json(&json!({"projects": values}));
+    }
+    let mut all = Printed::default();
+    for (n, text) in texts.into_iter().enumerate() {
+        all.push(if n == 0 { "" } else { "\n" });
+        all.push(text);
+    }
+    Ok(Outcome::printed(match all.is_empty() {
+        true => "No project with state is known yet.".into(),
+        false => all,
+    }))
 }
 
 const COLUMNS: [(&str, u8); 10] = [
