@@ -215,7 +215,7 @@ mod tests {
         assert!(narrow.iter().all(|line| line.chars().count() <= 80), "{narrow:#?}");
         assert!(narrow[1].starts_with("0f3e8a2c-1  2025-12-29  4 min"), "{narrow:#?}");
         assert!(narrow[1].contains("permissions off"), "{narrow:#?}");
-        assert!(narrow[1].ends_with(" Review the shop and…"), "{narrow:#?}");
+        assert!(narrow[1].ends_with(" Review the shop and its…"), "{narrow:#?}");
         let wide = lines(200);
         assert!(wide[0].ends_with("AGENTS  FINDINGS  TOKENS  COST   TASK"), "{wide:#?}");
         assert!(wide[1].contains("12      3         1.2M    $1.24  Review"), "{wide:#?}");
