@@ -8,8 +8,7 @@ use crate::core::table::{self, row};
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
 use crate::session::live::Live;
-use crate::session::metrics::{self, Entry, Metrics};
-use crate::state::Source;
+use crate::session::metrics::{Entry, Metrics};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -31,7 +30,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let most = if options.all { usize::MAX } else { options.limit };
     let mut ended = metrics.newest(most);
     if let (true, Some(view)) = (options.all, &view) {
-        let archive = view.bytes(metrics::ARCHIVE.path).ok().flatten().unwrap_or_default();
+        let archive = view.metrics_archive();
         let lines: Vec<&[u8]> = archive.split(|byte| *byte == b'\n').collect();
         ended.extend(lines.iter().rev().filter_map(|line| serde_json::from_slice(line).ok()));
     }
