@@ -90,3 +90,14 @@ pub fn file_and_line(file: Option<&str>, line: Option<u64>) -> Option<String> {
 pub fn in_parentheses(file: Option<&str>, line: Option<u64>) -> String {
     file_and_line(file, line).map(|place| format!(" ({place})")).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        let spelled = [999, 1000, 45_210, 999_949, 999_950, 12_345_678].map(short_count);
+        assert_eq!(spelled, ["999", "1.0k", "45.2k", "999.9k", "1.0M", "12.3M"]);
+    }
+}

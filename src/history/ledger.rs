@@ -9,8 +9,7 @@ use crate::core::journal::EntryKind;
 use crate::core::time::Time;
 use crate::loops::queue::document::Queue;
 use crate::process::files;
-use crate::session::metrics::{self, Entry, Metrics};
-use crate::state::Source as _;
+use crate::session::metrics::{Entry, Metrics};
 use crate::store::journal::read::Order;
 use crate::store::journal::{self, Journal};
 use crate::store::view::View;
@@ -84,7 +83,7 @@ impl Ledger {
 
     /// The entries of the archive, the newest first.
     fn archive(&mut self, view: &View) -> Vec<Entry> {
-        let archive = view.bytes(metrics::ARCHIVE.path).ok().flatten().unwrap_or_default();
+        let archive = view.metrics_archive();
         let mut entries = Vec::new();
         for line in archive.split(|byte| *byte == b'\n').rev() {
             match serde_json::from_slice::<Entry>(line) {

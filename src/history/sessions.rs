@@ -8,7 +8,6 @@ use crate::core::time::{self, Time};
 use crate::errors::document::Tally;
 use crate::session::live::Live;
 use crate::session::metrics::{self, Entry, Metrics};
-use crate::state::Source as _;
 use crate::store::journal::read::Order;
 use crate::store::journal::{self, Journal};
 use crate::store::view::View;
@@ -148,7 +147,7 @@ impl Span {
 pub fn ended_sessions(view: &View, most: usize) -> Vec<Entry> {
     let mut ended = view.get::<Metrics>().unwrap_or_default().newest(most);
     if ended.len() < most {
-        let archive = view.bytes(metrics::ARCHIVE.path).ok().flatten().unwrap_or_default();
+        let archive = view.metrics_archive();
         let lines: Vec<&[u8]> = archive.split(|byte| *byte == b'\n').collect();
         let read = lines.iter().rev().filter_map(|line| serde_json::from_slice(line).ok());
         ended.extend(read.take(most - ended.len()));

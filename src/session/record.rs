@@ -187,4 +187,13 @@ impl View {
     pub fn lives(&self) -> Vec<Live> {
         live_sessions(&self.state(), &self.settings())
     }
+
+    /// The lines of the metrics' archive: it only grows, beyond what is read as a document.
+    pub fn metrics_archive(&self) -> Vec<u8> {
+        let path = crate::session::metrics::ARCHIVE.path;
+        let Some((folder, name)) = path.rsplit_once('/') else { return Vec::new() };
+        let Some(folder) = self.folder(folder) else { return Vec::new() };
+        let size = usize::try_from(folder.size(name)).unwrap_or(usize::MAX);
+        folder.read_tail(name, size).unwrap_or_default()
+    }
 }
