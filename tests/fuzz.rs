@@ -309,7 +309,11 @@ fn transcripts() {
     play("transcripts", corpus("tests", &[".jsonl"]), |bytes| {
         fs::write(&file, bytes).unwrap();
         let _ = transcript::in_context(&file, Some(todos::Search::default()));
-        let _ = (transcript::cost(&file), transcript::agent_work(&file), todos::read(&file));
+        let _ = (
+            transcript::usage::cost(&file, u64::MAX),
+            transcript::agent_work(&file),
+            todos::read(&file),
+        );
         let _ = (transcript::fork_parent(&file, "s"), hook_runs::read(&file));
     });
     fs::remove_file(&file).unwrap();

@@ -67,9 +67,11 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
     let first = facts.files.iter().find(|file| file.wires_us());
     let Some(first) = first else {
         return vec![match plugin {
-            Some((file, line, name)) => {
-                Finding::ok(format!("the plugin {name} is enabled ({})", file.with_line(line)))
-            }
+            Some((file, line, name)) => Finding::ok(format!(
+                "the plugin {name} is enabled ({}); it leaves out {}",
+                file.with_line(line),
+                left_out_by_plugin().join(", ")
+            )),
             None => not_wired(facts),
         }];
     };
@@ -91,6 +93,12 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
         let files: Vec<&str> = files.map(|file| file.shown.as_str()).collect();
         format!("all {} in {}", plural(Kind::COUNT, "event"), files.join(" and "))
     })
+}
+
+/// The events that only settings can have.
+fn left_out_by_plugin() -> Vec<&'static str> {
+    let left_out = Kind::ALL.into_iter().filter(|kind| !kind.row().in_plugin);
+    left_out.map(Kind::wire).collect()
 }
 
 fn not_wired(facts: &Facts) -> Finding {

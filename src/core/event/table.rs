@@ -41,7 +41,6 @@ pub struct EventRow {
     pub shows_notices: bool,
     /// Whether the plugin handles it. A client that does not know an event ignores it in a settings
     /// file, but drops all hooks of a plugin that has it (tried with 2.1.139).
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test writes the plugin's hooks.json"))]
     pub in_plugin: bool,
     /// What its line in the journal tells. A `Run` is only that it was there: what it led to has
     /// lines of its own.
