@@ -116,7 +116,9 @@ fn the_home_directory_is_no_project_because_of_the_clients_own_files() {
     fs::create_dir(scratch.home().join(".claude")).unwrap();
     scratch.hook(&start());
     assert!(scratch.exists("session/live/s1.json"));
-    assert!(tree(&scratch.home().join(".claude")).is_empty());
+    // There is nothing but the note that the project is one.
+    let own = tree(&scratch.home().join(".claude"));
+    assert!(own.keys().all(|name| name.starts_with("hookkeeper/projects/")), "{own:?}");
 }
 
 #[test]

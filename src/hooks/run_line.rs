@@ -29,7 +29,9 @@ pub fn entry(event: &Event, context: &Context) -> Entry {
         EntryKind::Command => {
             entry.what(name("command_name")).text(text("command_args", LONGEST_TEXT))
         }
-        EntryKind::Call => call(entry, event, context),
+        EntryKind::Call if event.is_agent_tool() => call(entry, event, context),
+        // Whoever wires it for other tools has nothing to tell by that.
+        EntryKind::Call => Entry { kind: EntryKind::Run, ..entry },
         EntryKind::Tool => {
             entry.target = Some(target::describe_target(
                 &event.tool_name(),
