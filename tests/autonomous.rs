@@ -472,6 +472,42 @@ fn no_way_leads_around_the_human_gate() {
     }
 }
 
+/// Approving and stopping are a person's: neither an agent's, nor of a source that nobody knows.
+#[test]
+fn only_a_person_decides_by_a_prompt() {
+    let say = |scratch: &Scratch, prompt: &str, more: Value| {
+        let mut payload = event(SESSION, "UserPromptSubmit", json!({"prompt": prompt}));
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        scratch.hook(&payload);
+    };
+    let scratch = awaiting();
+    let others = [
+        json!({"source": "channel"}),
+        json!({"source": "agent"}),
+        json!({"source": "system"}),
+        json!({"agent_id": "a1"}),
+        json!({"agent_id": "a1", "source": "user"}),
+    ];
+    for other in others {
+        for prompt in ["approve", "lgtm", "stop the loop"] {
+            say(&scratch, prompt, other.clone());
+            let state = state(&scratch);
+            assert_eq!(
+                (&state["phase"], state.get("verdict")),
+                (&json!("spec_test"), None),
+                "{prompt} {other}"
+            );
+        }
+    }
+    for person in [json!({}), json!({"source": "user"}), json!({"source": "sdk"})] {
+        let scratch = awaiting();
+        say(&scratch, "approve", person.clone());
+        assert_ne!(state(&scratch)["phase"], "spec_test", "{person}");
+        say(&scratch, "stop the loop", person.clone());
+        assert_eq!(state(&scratch)["verdict"], "cancelled", "{person}");
+    }
+}
+
 #[test]
 fn a_lost_owner_ends_nothing() {
     let scratch = shop();
