@@ -12,6 +12,7 @@ pub mod iterative;
 pub mod journal_line;
 pub mod kind;
 pub mod leave;
+pub mod left;
 pub mod ownership;
 pub mod promise;
 pub mod queue;
