@@ -262,6 +262,63 @@ fn progress_is_what_can_be_seen() {
     }
 }
 
+/// What commands change is seen in the checkout; state and what git ignores is no work. Without git,
+/// or with one that hangs, only what tools say counts.
+#[test]
+fn what_commands_change_is_progress_too() {
+    let run = |scratch: &Scratch, line: &str| {
+        let mut shell = std::process::Command::new("sh");
+        let done = shell.args(["-c", line]).current_dir(scratch.root()).status().unwrap();
+        assert!(done.success(), "{line}");
+    };
+    let bash = |scratch: &Scratch| {
+        let call = json!({"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "make"}, "tool_response": {}});
+        scratch.hook(&event(SESSION, "PostToolUse", call));
+    };
+    let hanging = |scratch: &mut Scratch| {
+        let bin = scratch.home().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        let git = bin.join("git");
+        fs::write(&git, "#!/bin/sh\nexec sleep 60\n").unwrap();
+        std::os::unix::fs::symlink("/bin/sh", bin.join("sh")).unwrap();
+        fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        scratch.env.insert("PATH".into(), format!("{}:/usr/bin:/bin", bin.display()));
+    };
+    let missing = |scratch: &mut Scratch| {
+        scratch.env.insert("PATH".into(), "/nowhere".into());
+    };
+    let as_is = |_: &mut Scratch| {};
+    type Git<'a> = &'a dyn Fn(&mut Scratch);
+    let ways: [(&str, bool, Git); 5] = [
+        ("echo N >> made.txt", true, &as_is),
+        ("echo N > tracked.txt", true, &as_is),
+        ("echo N >> build.log; mkdir -p .claude; echo N > .claude/notes", false, &as_is),
+        ("echo N >> made.txt", false, &missing),
+        ("echo N >> made.txt", false, &hanging),
+    ];
+    for (line, is_progress, git) in ways {
+        let mut scratch = shop();
+        run(
+            &scratch,
+            "git init -q -b main; echo '*.log' > .gitignore; echo a > tracked.txt; git add .gitignore tracked.txt",
+        );
+        run(&scratch, "git -c user.name=n -c user.email=n@x commit -qm first");
+        git(&mut scratch);
+        good(scratch.run(&["loop", "start", "Go on", "--gate", "test"], b""));
+        for n in 1..=5 {
+            run(&scratch, &line.replace('N', &n.to_string()));
+            bash(&scratch);
+            let began = std::time::Instant::now();
+            let blocked = stop(&scratch, true)["decision"] == "block";
+            assert!(began.elapsed() < std::time::Duration::from_secs(4), "{line}: bounded");
+            assert_eq!(blocked, is_progress || n < 3, "{line}: iteration {n}");
+            if !blocked {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn agents_in_the_background_are_waited_for() {
     let scratch = shop();

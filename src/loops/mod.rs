@@ -5,6 +5,7 @@
 
 pub mod autonomous;
 pub mod branch;
+pub mod checkout_digest;
 pub mod commands;
 pub mod drive;
 pub mod governor;

@@ -1,5 +1,7 @@
 //! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
 
+use std::path::Path;
+
 use crate::core::gate::Words;
 use crate::core::text::{Extra, clip, in_parentheses};
 use crate::core::time::{self, Time};
@@ -10,11 +12,14 @@ use crate::loops::queue::page::LoopStateText;
 use crate::loops::queue::phase::{self, PHASES, Step};
 use crate::loops::queue::progress::{self, Evidence, STALL};
 use crate::loops::queue::render;
-use crate::loops::{Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, iteration_limit, time_limit};
+use crate::loops::{
+    Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, checkout_digest, iteration_limit, time_limit,
+};
 use crate::session::live::Live;
 use crate::session::queue_note::QueueNote;
 use crate::state::plan::Plan;
 use crate::state::{Document as _, State};
+use crate::turn::context::Facts;
 
 const SHOWN: usize = 12;
 const SHOWN_SHORT: usize = 5;
@@ -149,6 +154,14 @@ impl Loop for QueueLoop {
 }
 
 impl QueueLoop {
+    /// Looks at the checkout, if nothing else tells that the work has moved.
+    pub fn look(&mut self, facts: &dyn Facts, root: &Path) {
+        if progress::needs_tree(&self.queue, &self.evidence) {
+            let head = self.evidence.head.as_deref();
+            self.evidence.tree = checkout_digest::of_repository(facts, root, head);
+        }
+    }
+
     /// The end of an iteration: at a Stop, or when the model asks for the next one. `is_told`: it has
     /// heard how the loop works.
     pub fn end_iteration(&mut self, tools_ran: bool, is_told: bool, now: Time) -> Say {
