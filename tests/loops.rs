@@ -503,6 +503,18 @@ fn from_the_third_iteration_on_the_short_form_is_enough() {
     assert!(lengths[1] * 2 < lengths[0] && lengths[2] == lengths[1], "{lengths:?}");
 }
 
+/// What keeps it from its end is said in both forms.
+#[test]
+fn a_loop_that_nothing_can_complete_says_so_each_time() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Nothing"], b""));
+    for n in 0..4 {
+        let reply = stop(&scratch, n > 0);
+        let said = reply["reason"].as_str().unwrap();
+        assert!(said.contains("It has no gate and no item yet, so it cannot be completed"), "{n}");
+    }
+}
+
 /// The others too, where the phase or unit is known by then; what ends it is always said.
 #[test]
 fn every_loop_has_a_short_form() {

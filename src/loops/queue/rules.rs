@@ -313,6 +313,7 @@ pub fn title(queue: &Queue) -> String {
 /// What is left to do, without how.
 fn short_reason(queue: &Queue) -> Words {
     let mut lines = left(queue, SHOWN_SHORT);
+    lines.extend(lacks_all(queue));
     lines.push(format!(
         "{} of {PASSES} passes in a row. `hookkeeper loop status` says more.",
         queue.consecutive_passes
@@ -352,17 +353,21 @@ fn left(queue: &Queue, most: usize) -> Vec<String> {
     lines
 }
 
+/// What has to be said of a loop that nothing can complete.
+fn lacks_all(queue: &Queue) -> Option<String> {
+    let lacks = queue.gate_names().is_empty() && queue.items.is_empty();
+    lacks.then(|| {
+        "It has no gate and no item yet, so it cannot be completed: add what has to be done \
+         (`hookkeeper queue add --priority S1 --title …`) and what has to pass \
+         (`hookkeeper run-gate test -- CMD…`)."
+            .into()
+    })
+}
+
 /// What the model is told: it may have just lost its context.
 pub fn reason(queue: &Queue) -> Words {
     let mut lines = left(queue, SHOWN);
-    if queue.gate_names().is_empty() && queue.items.is_empty() {
-        lines.push(
-            "It has no gate and no item yet, so it cannot be completed: add what has to be done \
-             (`hookkeeper queue add --priority S1 --title …`) and what has to pass \
-             (`hookkeeper run-gate test -- CMD…`)."
-                .into(),
-        );
-    }
+    lines.extend(lacks_all(queue));
     lines.push(format!(
         "It is complete after {PASSES} iterations in a row in which every gate passed and no item is open \
          ({} so far). Items: `hookkeeper queue start ID`, `hookkeeper queue done ID`. Gates: `hookkeeper run-gate NAME -- CMD…`. \
