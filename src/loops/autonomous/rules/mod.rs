@@ -162,6 +162,12 @@ impl Loop for AutonomousLoop {
     }
 
     /// One that somebody wrote by hand is no reason to stay ended.
+    /// One whose budget is spent needs another one.
+    fn resume_command(&self) -> String {
+        let more = if self.budget_reached().is_some() { " --budget USD" } else { "" };
+        format!("{} resume{more}", self.kind().command())
+    }
+
     fn is_complete(&self) -> bool {
         self.watched.verdict.as_deref() == Some(Verdict::Complete.name())
     }
