@@ -35,8 +35,16 @@ fn a_feature_is_shipped() {
     commit(&scratch, "tests/auth.rb", "fails\n");
     let text = advance(&scratch, &["--artifact", "tests/auth.rb"]);
     assert!(
-        text.contains("waits for you to approve the acceptance tests in tests/auth.rb"),
+        text.contains(
+            ". The autonomous loop \"Add user authentication\" waits for a person to approve the acceptance tests in tests/auth.rb. The model cannot approve that;"
+        ),
         "{text}"
+    );
+    assert!(!text.contains("\"approve\""), "it is not the model's to type: {text}");
+    let status = good(scratch.run(&["autonomous", "status"], b""));
+    assert!(
+        status.contains("\nThe autonomous loop \"Add user authentication\" waits for you"),
+        "{status}"
     );
     assert!(told(&stop(&scratch, "Please look.")).contains("Type \"approve\""));
     refused(&scratch.run(&["autonomous", "approve"], b""), "a person has to approve");

@@ -192,7 +192,7 @@ impl Loop for AutonomousLoop {
 
     fn reason(&self) -> Words {
         match Phase::named(&self.state.phase) {
-            _ if self.state.awaiting_approval => words::wants_approval(&self.state).into(),
+            _ if self.state.awaiting_approval => words::waits_for_approval(&self.state).into(),
             Some(phase) => words::reason(&self.state, phase, &[]),
             None => self.unknown_phase().into(),
         }
