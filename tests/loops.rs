@@ -484,6 +484,13 @@ fn the_help_says_which_loop_is_for_what() {
         assert!(rows.count() >= 1, "{name}: {help}");
     }
     assert!(help.contains("Which loop when:"), "{help}");
+    // The names that all loops have come first.
+    let branch = good(scratch.run(&["branch", "--help"], b""));
+    let branch = branch + &good(scratch.run(&["branch", "loop", "--help"], b""));
+    assert!(branch.contains("--max-iterations 20") && !branch.contains("--max 20"), "{branch}");
+    let autonomous = good(scratch.run(&["autonomous", "start", "--help"], b""));
+    assert!(autonomous.contains("--promise <TEXT>"), "{autonomous}");
+    assert!(autonomous.contains("completion-promise"), "{autonomous}");
     for old in ["--max", "--max-iterations"] {
         let scratch = shop();
         good(scratch.run(&["branch", "loop", "start", "x", old, "7"], b""));
@@ -832,6 +839,10 @@ fn items_are_shown_and_dropped_and_answers_have_titles() {
     assert_eq!(
         good(scratch.run(&["queue", "done", "2"], b"")),
         "work-002 done: Refuse empty passwords\n"
+    );
+    assert_eq!(
+        good(scratch.run(&["queue", "drop", "work-002"], b"")),
+        "work-002 was done already: Refuse empty passwords\n"
     );
     assert_eq!(good(scratch.run(&["queue", "list"], b"")), "No item is open.\n");
     let all = good(scratch.run(&["queue", "list", "--all"], b""));
