@@ -321,3 +321,42 @@ fn a_second_loop_of_a_kind_is_refused() {
     refused(&acting(&scratch, Some(OWNER)).run(&second, b""), says);
     good(acting(&scratch, Some(OTHER)).run(&second, b""));
 }
+
+/// A person's stop holds, whatever the loop's document is worth at that moment.
+#[test]
+fn a_persons_stop_holds_while_the_document_cannot_be_read() {
+    let say = |scratch: &Scratch, prompt: &str| {
+        scratch.hook(&event(OWNER, "UserPromptSubmit", json!({"prompt": prompt}))).stdout
+    };
+    for kind in &KINDS {
+        for damage in [Some("{"), None] {
+            let (scratch, name) = (kind.started(), format!("{} {damage:?}", kind.name()));
+            let own = acting(&scratch, Some(OWNER));
+            assert_eq!(stop(&scratch, OWNER)["decision"], "block", "{name}");
+            let kept = fs::read(kind.path(&scratch)).unwrap();
+            let hurt = || match damage {
+                Some(text) => fs::write(kind.path(&scratch), text).unwrap(),
+                None => fs::remove_file(kind.path(&scratch)).unwrap(),
+            };
+            hurt();
+            let heard = say(&scratch, "stop the loop");
+            assert_eq!(heard.matches("is paused: the user asked to stop").count(), 2, "{name}");
+            fs::write(kind.path(&scratch), &kept).unwrap();
+            // Neither by a stop nor by a prompt does it go on.
+            assert_eq!(stop(&scratch, OWNER).get("decision"), None, "{name}");
+            say(&scratch, "and now the docs");
+            assert_eq!(stop(&scratch, OWNER).get("decision"), None, "{name}");
+            // Who wants it to go on says so, before the session has seen the file again, too.
+            let said = good(kind.run(&own, &["resume"]));
+            assert!(said.contains("Goes on: "), "{name}: {said}");
+            assert_eq!(stop(&scratch, OWNER)["decision"], "block", "{name}");
+            let kept = fs::read(kind.path(&scratch)).unwrap();
+            hurt();
+            say(&scratch, "stop the loop");
+            fs::write(kind.path(&scratch), &kept).unwrap();
+            let said = good(kind.run(&own, &["resume"]));
+            assert!(said.contains("Goes on: "), "{name}: {said}");
+            assert_eq!(stop(&scratch, OWNER)["decision"], "block", "{name}");
+        }
+    }
+}

@@ -35,8 +35,16 @@ fn a_feature_is_shipped() {
     commit(&scratch, "tests/auth.rb", "fails\n");
     let text = advance(&scratch, &["--artifact", "tests/auth.rb"]);
     assert!(
-        text.contains("waits for you to approve the acceptance tests in tests/auth.rb"),
+        text.contains(
+            ". The autonomous loop \"Add user authentication\" waits for a person to approve the acceptance tests in tests/auth.rb. The model cannot approve that;"
+        ),
         "{text}"
+    );
+    assert!(!text.contains("\"approve\""), "it is not the model's to type: {text}");
+    let status = good(scratch.run(&["autonomous", "status"], b""));
+    assert!(
+        status.contains("\nThe autonomous loop \"Add user authentication\" waits for you"),
+        "{status}"
     );
     assert!(told(&stop(&scratch, "Please look.")).contains("Type \"approve\""));
     refused(&scratch.run(&["autonomous", "approve"], b""), "a person has to approve");
@@ -469,6 +477,42 @@ fn no_way_leads_around_the_human_gate() {
                 );
             }
         }
+    }
+}
+
+/// Approving and stopping are a person's: neither an agent's, nor of a source that nobody knows.
+#[test]
+fn only_a_person_decides_by_a_prompt() {
+    let say = |scratch: &Scratch, prompt: &str, more: Value| {
+        let mut payload = event(SESSION, "UserPromptSubmit", json!({"prompt": prompt}));
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        scratch.hook(&payload);
+    };
+    let scratch = awaiting();
+    let others = [
+        json!({"source": "channel"}),
+        json!({"source": "agent"}),
+        json!({"source": "system"}),
+        json!({"agent_id": "a1"}),
+        json!({"agent_id": "a1", "source": "user"}),
+    ];
+    for other in others {
+        for prompt in ["approve", "lgtm", "stop the loop"] {
+            say(&scratch, prompt, other.clone());
+            let state = state(&scratch);
+            assert_eq!(
+                (&state["phase"], state.get("verdict")),
+                (&json!("spec_test"), None),
+                "{prompt} {other}"
+            );
+        }
+    }
+    for person in [json!({}), json!({"source": "user"}), json!({"source": "sdk"})] {
+        let scratch = awaiting();
+        say(&scratch, "approve", person.clone());
+        assert_ne!(state(&scratch)["phase"], "spec_test", "{person}");
+        say(&scratch, "stop the loop", person.clone());
+        assert_eq!(state(&scratch)["verdict"], "cancelled", "{person}");
     }
 }
 

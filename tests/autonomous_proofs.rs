@@ -396,14 +396,27 @@ fn the_budget_counts_while_the_session_runs() {
     // The file cannot raise it.
     edit(&scratch, |state| drop(state.insert("budget_limit_usd".into(), json!(1000))));
     say("m3", "claude-opus-5", 40_000);
-    assert!(told(&turn()).contains("is capped: the budget of $1.5 is spent ($1.50)"));
+    let reply = turn();
+    assert!(told(&reply).contains("is capped: the budget of $1.5 is spent ($1.50)"), "{reply}");
+    assert!(
+        told(&reply).ends_with("To go on: `hookkeeper autonomous resume --budget USD`."),
+        "{reply}"
+    );
     assert_eq!(state(&scratch)["verdict"], "capped");
     refused(&scratch.run(&["autonomous", "resume"], b""), "`--budget USD` gives it more");
     refused(
         &scratch.run(&["autonomous", "resume", "--budget", "1"], b""),
         "the budget of $1 is spent",
     );
-    good(scratch.run(&["autonomous", "resume", "--budget", "2"], b""));
+    // Nor can the model.
+    let mut in_client = std::mem::ManuallyDrop::new(scratch.same());
+    in_client.env.insert("CLAUDECODE".into(), "1".into());
+    refused(
+        &in_client.run(&["autonomous", "resume", "--budget", "2"], b""),
+        "a person has to give it more than $1.5: run this in a terminal of your own, outside Claude Code",
+    );
+    let said = as_a_person(&scratch, &["autonomous", "resume", "--budget", "2"]);
+    assert!(said.starts_with("Goes on: ") && said.ends_with("exit 0\n"), "{said}");
     blocked(&turn());
     refused(&scratch.run(&["autonomous", "start", "x", "--budget", "0"], b""), "0 is no budget");
 }

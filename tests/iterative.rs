@@ -57,6 +57,13 @@ fn two_units_from_work_to_done() {
         tasks.contains("- [x] **T1**: User model\n") && tasks.contains("- [ ] **T2**: Login\n")
     );
 
+    let early = signal(&scratch, "TASK_VERIFIED");
+    assert!(
+        reason(&early).starts_with(
+            "TASK_VERIFIED counts in phase verify, when all units are closed; the phase is execute."
+        ),
+        "{early}"
+    );
     signal(&scratch, "T2_DONE");
     signal(&scratch, "T2_DONE");
     rebuild_changes_nothing(&scratch);

@@ -262,6 +262,63 @@ fn progress_is_what_can_be_seen() {
     }
 }
 
+/// What commands change is seen in the checkout; state and what git ignores is no work. Without git,
+/// or with one that hangs, only what tools say counts.
+#[test]
+fn what_commands_change_is_progress_too() {
+    let run = |scratch: &Scratch, line: &str| {
+        let mut shell = std::process::Command::new("sh");
+        let done = shell.args(["-c", line]).current_dir(scratch.root()).status().unwrap();
+        assert!(done.success(), "{line}");
+    };
+    let bash = |scratch: &Scratch| {
+        let call = json!({"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "make"}, "tool_response": {}});
+        scratch.hook(&event(SESSION, "PostToolUse", call));
+    };
+    let hanging = |scratch: &mut Scratch| {
+        let bin = scratch.home().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        let git = bin.join("git");
+        fs::write(&git, "#!/bin/sh\nexec sleep 60\n").unwrap();
+        std::os::unix::fs::symlink("/bin/sh", bin.join("sh")).unwrap();
+        fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        scratch.env.insert("PATH".into(), format!("{}:/usr/bin:/bin", bin.display()));
+    };
+    let missing = |scratch: &mut Scratch| {
+        scratch.env.insert("PATH".into(), "/nowhere".into());
+    };
+    let as_is = |_: &mut Scratch| {};
+    type Git<'a> = &'a dyn Fn(&mut Scratch);
+    let ways: [(&str, bool, Git); 5] = [
+        ("echo N >> made.txt", true, &as_is),
+        ("echo N > tracked.txt", true, &as_is),
+        ("echo N >> build.log; mkdir -p .claude; echo N > .claude/notes", false, &as_is),
+        ("echo N >> made.txt", false, &missing),
+        ("echo N >> made.txt", false, &hanging),
+    ];
+    for (line, is_progress, git) in ways {
+        let mut scratch = shop();
+        run(
+            &scratch,
+            "git init -q -b main; echo '*.log' > .gitignore; echo a > tracked.txt; git add .gitignore tracked.txt",
+        );
+        run(&scratch, "git -c user.name=n -c user.email=n@x commit -qm first");
+        git(&mut scratch);
+        good(scratch.run(&["loop", "start", "Go on", "--gate", "test"], b""));
+        for n in 1..=5 {
+            run(&scratch, &line.replace('N', &n.to_string()));
+            bash(&scratch);
+            let began = std::time::Instant::now();
+            let blocked = stop(&scratch, true)["decision"] == "block";
+            assert!(began.elapsed() < std::time::Duration::from_secs(4), "{line}: bounded");
+            assert_eq!(blocked, is_progress || n < 3, "{line}: iteration {n}");
+            if !blocked {
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn agents_in_the_background_are_waited_for() {
     let scratch = shop();
@@ -427,6 +484,13 @@ fn the_help_says_which_loop_is_for_what() {
         assert!(rows.count() >= 1, "{name}: {help}");
     }
     assert!(help.contains("Which loop when:"), "{help}");
+    // The names that all loops have come first.
+    let branch = good(scratch.run(&["branch", "--help"], b""));
+    let branch = branch + &good(scratch.run(&["branch", "loop", "--help"], b""));
+    assert!(branch.contains("--max-iterations 20") && !branch.contains("--max 20"), "{branch}");
+    let autonomous = good(scratch.run(&["autonomous", "start", "--help"], b""));
+    assert!(autonomous.contains("--promise <TEXT>"), "{autonomous}");
+    assert!(autonomous.contains("completion-promise"), "{autonomous}");
     for old in ["--max", "--max-iterations"] {
         let scratch = shop();
         good(scratch.run(&["branch", "loop", "start", "x", old, "7"], b""));
@@ -444,6 +508,18 @@ fn from_the_third_iteration_on_the_short_form_is_enough() {
     let lengths: Vec<usize> =
         (0..3).map(|n| stop(&scratch, n > 0)["reason"].as_str().unwrap().len()).collect();
     assert!(lengths[1] * 2 < lengths[0] && lengths[2] == lengths[1], "{lengths:?}");
+}
+
+/// What keeps it from its end is said in both forms.
+#[test]
+fn a_loop_that_nothing_can_complete_says_so_each_time() {
+    let scratch = shop();
+    good(scratch.run(&["loop", "start", "Nothing"], b""));
+    for n in 0..4 {
+        let reply = stop(&scratch, n > 0);
+        let said = reply["reason"].as_str().unwrap();
+        assert!(said.contains("It has no gate and no item yet, so it cannot be completed"), "{n}");
+    }
 }
 
 /// The others too, where the phase or unit is known by then; what ends it is always said.
@@ -763,6 +839,10 @@ fn items_are_shown_and_dropped_and_answers_have_titles() {
     assert_eq!(
         good(scratch.run(&["queue", "done", "2"], b"")),
         "work-002 done: Refuse empty passwords\n"
+    );
+    assert_eq!(
+        good(scratch.run(&["queue", "drop", "work-002"], b"")),
+        "work-002 was done already: Refuse empty passwords\n"
     );
     assert_eq!(good(scratch.run(&["queue", "list"], b"")), "No item is open.\n");
     let all = good(scratch.run(&["queue", "list", "--all"], b""));

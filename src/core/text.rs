@@ -65,6 +65,12 @@ pub fn plural(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// The same sentence, with a large first letter.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
 /// `950`, `12.3k`, `4.5M`: tokens, for people.
 pub fn short_count(count: u64) -> String {
     let count_f = count as f64;

@@ -15,7 +15,9 @@ use crate::turn::context::Context;
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let prompt = event.text("prompt").unwrap_or_default();
     let prompt = task::typed(&prompt);
-    let is_machine_made = task::is_machine_made(prompt, event.text("source").as_deref());
+    let source = event.text("source");
+    let is_machine_made = task::is_machine_made(prompt, source.as_deref());
+    let may_decide = task::may_decide(prompt, source.as_deref(), event.agent_id.as_deref());
     let mut live = record::open_session(event, state, context);
     let mut plan = Plan::because("a prompt");
     record::mark_seen(&mut live, context);
@@ -52,12 +54,14 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         }
     }
     let turn = drive::Turn { event, state, context };
-    let is_paused = !is_machine_made && drive::at_prompt(&mut plan, &mut live, &turn, prompt);
+    // What nobody may decide by is only a text.
+    let decision = if may_decide { prompt } else { "" };
+    let is_paused = !is_machine_made && drive::at_prompt(&mut plan, &mut live, &turn, decision);
     let adopted = match is_paused {
         true => None,
         false => drive::adopt(&mut plan, event, &mut live, state, context),
     };
-    let decided = match is_machine_made || is_paused {
+    let decided = match !may_decide || is_paused {
         true => None,
         false => crate::loops::autonomous::drive::decide_by_prompt(
             &mut plan, &live, &turn, prompt, adopted,

@@ -14,7 +14,7 @@ use crate::loops::iterative::drive as iterative;
 use crate::loops::kind::{remember, restore_count};
 use crate::loops::queue::drive as queue;
 use crate::loops::queue::phase::{self, Step};
-use crate::loops::{Loop, LoopKind, Verdict, journal_line, leave};
+use crate::loops::{Loop, LoopKind, Verdict, journal_line, leave, left};
 use crate::session::live::Live;
 use crate::session::record::is_live;
 use crate::state::State;
@@ -131,6 +131,7 @@ pub fn adopt(
         }
         the_loop.put_owner(plan, state);
         if is_new {
+            left::forget(live, the_loop.as_ref());
             plan.tell(journal_line::line(the_loop.as_ref(), "adopted"));
         }
         plan.adopted = Some(finder.kind.key(the_loop.folder()));
@@ -210,6 +211,10 @@ fn drive(
     };
     live.loop_signalled = false;
     live.loop_untold = false;
+    if left::forget(live, the_loop.as_ref()) {
+        let tell = pause(plan, live, turn, the_loop.as_mut());
+        return Some(Decision::Allow { outcome: "the loop was left".into(), tell: Some(tell) });
+    }
     restore_count(the_loop.as_mut(), live);
     let decision = decide(the_loop.as_mut(), stop);
     match decision {
@@ -249,7 +254,15 @@ pub fn at_prompt(plan: &mut Plan, live: &mut Live, turn: &Turn, prompt: &str) ->
         return false;
     }
     let found = FINDERS.iter().find_map(|finder| own_loop(finder, live, turn));
-    let Some(mut the_loop) = found else { return false };
+    let unreadable = left::unreadable(live, turn.state).filter(|_| asks_to_stop);
+    if let Some((kind, folder)) = &unreadable {
+        left::note(live, *kind, folder);
+    }
+    let Some(mut the_loop) = found else {
+        let Some((kind, folder)) = unreadable else { return false };
+        say_paused(plan, &left_unreadable(kind, &folder));
+        return true;
+    };
     let is_untold = std::mem::take(&mut live.loop_untold);
     if !asks_to_stop {
         if is_untold {
@@ -259,19 +272,39 @@ pub fn at_prompt(plan: &mut Plan, live: &mut Live, turn: &Turn, prompt: &str) ->
         }
         return false;
     }
-    let title = the_loop.title();
-    the_loop.end(Verdict::Cancelled, "the user asked to stop", turn.context.now);
-    plan.tell(journal_line::line(the_loop.as_ref(), "ended"));
-    the_loop.remind(live);
-    note_end(the_loop.as_ref(), live);
-    the_loop.put(plan, turn.state);
-    let text = format!(
-        "HookKeeper: the {title} is paused: the user asked to stop. To go on: `{}`.",
-        the_loop.command("resume")
-    );
-    plan.reply.tell_user(&text);
-    plan.reply.tell_model(&text);
+    let text = pause(plan, live, turn, the_loop.as_mut());
+    say_paused(plan, &text);
     true
+}
+
+/// Ends a loop because a person asked for it; what is said of that.
+fn pause(plan: &mut Plan, live: &mut Live, turn: &Turn, the_loop: &mut dyn Loop) -> String {
+    let title = the_loop.title();
+    the_loop.end(Verdict::Cancelled, left::ASKED, turn.context.now);
+    plan.tell(journal_line::line(the_loop, "ended"));
+    the_loop.remind(live);
+    note_end(the_loop, live);
+    the_loop.put(plan, turn.state);
+    format!(
+        "HookKeeper: the {title} is paused: {}. To go on: `{}`.",
+        left::ASKED,
+        the_loop.command("resume")
+    )
+}
+
+fn say_paused(plan: &mut Plan, text: &str) {
+    plan.reply.tell_user(text);
+    plan.reply.tell_model(text);
+}
+
+/// What is said of a loop that a person leaves while its document cannot be read.
+fn left_unreadable(kind: LoopKind, folder: &str) -> String {
+    format!(
+        "HookKeeper: the loop in {} is paused: {}. The file cannot be read; when it is back the loop does not go on by itself. To go on then: `{} resume`.",
+        kind.file(folder),
+        left::ASKED,
+        kind.command()
+    )
 }
 
 /// The model is at work: what was blocked before does not count any more.

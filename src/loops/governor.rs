@@ -93,7 +93,7 @@ fn ended(driven: &dyn Loop, verdict: Verdict, why: &str) -> Decision {
     let name = verdict.name();
     let go_on = match verdict {
         Verdict::Complete | Verdict::Cancelled => String::new(),
-        _ => format!(" To go on: `{} resume`.", driven.kind().command()),
+        _ => format!(" To go on: `{}`.", driven.resume_command()),
     };
     Decision::Allow {
         outcome: format!("the loop is {name}: {why}"),

@@ -104,6 +104,11 @@ pub trait Loop {
         format!("{} {verb}", self.kind().command())
     }
 
+    /// The command that lets it go on after an end.
+    fn resume_command(&self) -> String {
+        format!("{} resume", self.kind().command())
+    }
+
     fn owner(&self) -> Option<&str>;
 
     /// A session drives it from now on.

@@ -5,6 +5,7 @@
 
 pub mod autonomous;
 pub mod branch;
+pub mod checkout_digest;
 pub mod commands;
 pub mod drive;
 pub mod governor;
@@ -12,6 +13,7 @@ pub mod iterative;
 pub mod journal_line;
 pub mod kind;
 pub mod leave;
+pub mod left;
 pub mod ownership;
 pub mod promise;
 pub mod queue;

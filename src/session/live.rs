@@ -116,6 +116,10 @@ pub struct Live {
     /// Somebody else gave it its loop, and the model was not told of it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub loop_untold: bool,
+    /// Loops that a person left while their documents could not be read: they do not go on when those
+    /// are back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loops_left: Vec<String>,
     /// What it keeps of the queue loop that it drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_queue: Option<QueueNote>,

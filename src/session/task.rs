@@ -29,6 +29,13 @@ pub fn is_machine_made(prompt: &str, source: Option<&str>) -> bool {
     }
 }
 
+/// Whether a prompt may decide for a person: approve, ship, stop a loop. Only what a person typed
+/// may, or a program that speaks for one; never an agent, and no source that nobody knows.
+pub fn may_decide(prompt: &str, source: Option<&str>, agent_id: Option<&str>) -> bool {
+    let is_known = matches!(source, None | Some("user" | "sdk"));
+    is_known && agent_id.is_none() && !is_machine_made(prompt, source)
+}
+
 /// The name in `/name arguments`. A path is no command.
 pub fn slash_command(prompt: &str) -> Option<&str> {
     let name = prompt.strip_prefix('/')?.split_whitespace().next()?;
@@ -182,5 +189,17 @@ mod tests {
             is_machine_made("x", Some("loop_wakeup")) && !is_machine_made(tagged, Some("user"))
         );
         assert!(is_machine_made(tagged, Some("new")) && !is_machine_made("x", Some("new")));
+    }
+
+    #[test]
+    fn only_a_person_decides() {
+        for source in [None, Some("user"), Some("sdk")] {
+            assert!(may_decide("approve", source, None), "{source:?}");
+            assert!(!may_decide("approve", source, Some("a1")), "{source:?}");
+        }
+        for source in ["channel", "agent", "new", "", "system", "User"] {
+            assert!(!may_decide("approve", Some(source), None), "{source}");
+        }
+        assert!(!may_decide("<task-notification>x</task-notification>", None, None));
     }
 }

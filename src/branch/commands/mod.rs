@@ -45,7 +45,7 @@ enum What {
     Handoff(handoff::Arguments),
     /// A prompt that is given again until a promise is made
     #[command(
-        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN' --max 20\n  hookkeeper branch loop cancel"
+        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN' --max-iterations 20\n  hookkeeper branch loop cancel"
     )]
     Loop {
         /// Print one JSON object: what was done, and where it stands now

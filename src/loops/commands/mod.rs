@@ -1,6 +1,7 @@
 //! The commands that all loops have, with one behaviour: who may change a loop, what becomes of it,
 //! and who is told. The table is in ARCHITECTURE.md, "Loops: one behaviour".
 
+mod drivers;
 mod who;
 
 use anyhow::{Error, bail};
@@ -10,14 +11,15 @@ use crate::core::gate::{Words, one_line, shell_word};
 use crate::core::outcome::Outcome;
 use crate::core::time::Time;
 use crate::loops::journal_line::changed;
-use crate::loops::kind::remember;
 use crate::loops::ownership::driven_by;
-use crate::loops::{Ending, Loop, LoopKind, Verdict};
+use crate::loops::{Ending, Loop, LoopKind, Verdict, left};
 use crate::session::live::Live;
-use crate::session::record::{self, is_live};
+use crate::session::record::is_live;
 use crate::state::plan::Plan;
 use crate::state::{Source as _, State};
 use crate::store::Store;
+pub use drivers::forget_loop;
+use drivers::note_drivers;
 pub use who::Who;
 use who::the_session;
 
@@ -58,6 +60,9 @@ impl LoopCommand<'_> {
     ) -> anyhow::Result<Outcome> {
         self.project.change(|store, state| {
             let mut the_loop = load(store, state)?;
+            if let Some(the_loop) = &mut the_loop {
+                left::end_left(the_loop, state, self.now);
+            }
             let before = the_loop.as_ref().map(|the_loop| Before::new(the_loop));
             let said = work(&mut the_loop, state)?;
             if let Some(the_loop) = &the_loop {
@@ -77,7 +82,7 @@ impl LoopCommand<'_> {
     ) -> anyhow::Result<()> {
         let mut plan = Plan::default();
         the_loop.put(&mut plan, state);
-        if plan.changes.is_empty() {
+        if plan.changes.is_empty() && !left::is_noted(the_loop, state) {
             return Ok(());
         }
         if let Some(before) = before {
@@ -325,75 +330,4 @@ fn ensure_free(session: &str, kind: LoopKind, folder: &str, state: &State) -> an
         }
         None => Ok(()),
     }
-}
-
-/// The session that drives a loop knows it, and one that does not any more forgets it.
-fn note_drivers(
-    plan: &mut Plan,
-    the_loop: &dyn Loop,
-    before: Option<&Before>,
-    caller: Option<&str>,
-    state: &State,
-) {
-    let (kind, folder) = (the_loop.kind(), the_loop.folder());
-    let driver = the_loop.owner().filter(|_| the_loop.is_running());
-    let before_driver =
-        before.filter(|before| before.is_running).and_then(|before| before.owner.as_deref());
-    let verdict = &the_loop.ending().verdict;
-    let is_other = before.and_then(|before| before.ending.verdict.as_ref()) != verdict.as_ref();
-    change_lives(plan, state, |live| {
-        let drives = driver == Some(live.session_id.as_str());
-        let drove = match folder {
-            "" => before_driver == Some(live.session_id.as_str()),
-            _ => kind.note(live) == Some(folder),
-        };
-        if drives != drove {
-            kind.set_note(live, Some(folder).filter(|_| drives));
-            live.loop_iterations.clear();
-            live.loop_exit_told = false;
-            // Whoever runs the command reads its answer.
-            live.loop_untold = drives && caller != Some(live.session_id.as_str());
-        }
-        if (drives || drove) && is_other {
-            live.loop_verdict.clone_from(verdict);
-        }
-        if drives {
-            remember(the_loop, live);
-            the_loop.remind(live);
-        }
-    });
-}
-
-/// No session drives this loop any more, whatever became of it; whether one did.
-pub fn forget_loop(
-    plan: &mut Plan,
-    (kind, folder): (LoopKind, &str),
-    verdict: Option<Verdict>,
-    state: &State,
-) -> bool {
-    change_lives(plan, state, |live| {
-        if kind.note(live) == Some(folder) {
-            kind.set_note(live, None);
-            let verdict = verdict.map(|verdict| verdict.name().to_owned());
-            live.loop_verdict = verdict.or(live.loop_verdict.take());
-        }
-    })
-}
-
-/// Changes the records of live sessions; whether there was anything to change.
-fn change_lives(plan: &mut Plan, state: &State, change: impl Fn(&mut Live)) -> bool {
-    let mut lives: Vec<Live> = state.all::<Live>().cloned().collect();
-    let mut is_changed = false;
-    for live in &mut lives {
-        let before = live.clone();
-        change(live);
-        if *live != before {
-            plan.put(&state.read::<Live>(&live.session_id), live);
-            is_changed = true;
-        }
-    }
-    if is_changed {
-        record::put_copies(plan, lives.iter(), state);
-    }
-    is_changed
 }

@@ -4,16 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::core::id::{TaskSlug, sha256_hex};
+use crate::core::id::TaskSlug;
 use crate::core::redaction::Redactor;
+use crate::loops::checkout_digest;
 use crate::loops::iterative::commits;
 use crate::loops::iterative::document::progress::Log;
 use crate::loops::iterative::document::{Task, Unit};
 use crate::turn::context::Facts;
-
-/// Files whose contents are compared; of more, the names and times.
-const READ: usize = 500;
-const STATUS: [&str; 6] = ["status", "--porcelain", "-z", "--untracked-files=all", "--", "."];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
@@ -70,35 +67,13 @@ impl Eyes<'_> {
         found.filter(|found| !found.is_empty()).map(|found| found.join("-"))
     }
 
-    /// The commit, what is changed beside it, and what is in the changed files. What the state and
-    /// the client's settings say is not the work; a task's outputs and sources, which git does not
-    /// see, are.
+    /// The checkout; a task's outputs and sources, which git does not see, are in it.
     fn tree(&self, folder: &str, head: Option<&str>) -> Result<String, String> {
-        let mut lines = vec![head.unwrap_or_default().to_owned()];
-        // Without a repository there is nobody to ask.
-        let status = if head.is_some() { self.facts.ask_git(&STATUS)? } else { None };
-        let status = status.unwrap_or_default();
-        let entries = status.split('\0').filter(|entry| !entry.is_empty());
-        // Git names paths from its own top, which may be above the project.
-        let top = self.root.ancestors().find(|dir| self.facts.is_checkout(dir));
-        let top = top.unwrap_or(self.root);
-        let claude = self.root.strip_prefix(top).unwrap_or(self.root).join(".claude");
-        for (n, entry) in entries.enumerate() {
-            let path = entry.get(3..).unwrap_or_default();
-            if Path::new(path).starts_with(&claude) {
-                continue;
-            }
-            let path = top.join(path);
-            let has = match n < READ {
-                true => self.facts.digest(&path),
-                false => self.facts.modified(&path).map(|at| at.to_rfc3339()),
-            };
-            lines.push(format!("{entry} {}", has.unwrap_or_default()));
-        }
+        let mut lines = checkout_digest::look(self.facts, self.root, head)?;
         for own in ["outputs", "sources"] {
             let digest = self.facts.digest(&self.root.join(folder).join(own));
             lines.push(format!("{own} {}", digest.unwrap_or_default()));
         }
-        Ok(sha256_hex(lines.join("\n").as_bytes()).chars().take(16).collect())
+        Ok(checkout_digest::digest(&lines))
     }
 }

@@ -163,6 +163,9 @@ pub struct Past {
 pub struct Stall {
     pub signature: String,
     pub count: u64,
+    /// What the checkout held then, where that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
 }

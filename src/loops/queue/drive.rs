@@ -1,5 +1,7 @@
 //! The loop of the work queue. The session that drives it keeps what is needed to make its file anew.
 
+use std::path::Path;
+
 use crate::core::event::Kind;
 use crate::loops::drive::Turn;
 use crate::loops::governor::Decision;
@@ -36,8 +38,14 @@ pub fn find(turn: &Turn) -> Option<Box<dyn Loop>> {
     let evidence = Evidence {
         head: turn.context.facts.git().commit,
         has_changes: own.is_some_and(|live| live.loop_changed),
+        tree: None,
     };
     let mut the_loop = load(queue, evidence, turn.state);
+    // Talk alone is no work: the checkout is looked at only after tools ran.
+    let tools_ran = own.is_none_or(|live| live.blocks == 0);
+    if turn.event.kind == Kind::Stop && tools_ran {
+        the_loop.look(turn.context.facts, Path::new(&turn.context.root));
+    }
     // A stop that is played later, and other events, have nothing to say of a file that is gone.
     let is_said = turn.event.kind == Kind::Stop || turn.event.kind == Kind::UserPromptSubmit;
     let lost = own.filter(|_| is_said).and_then(|own| recover::lost(own, turn.state));

@@ -13,21 +13,31 @@ pub struct Evidence {
     pub head: Option<String>,
     /// A tool call changed a file in this iteration.
     pub has_changes: bool,
+    /// A digest of what the checkout holds; `None` if nobody looked, or git did not say.
+    pub tree: Option<String>,
 }
 
 /// From here on the work has to move.
 pub fn begin(queue: &mut Queue, evidence: &Evidence) {
     let signature = signature(queue, evidence);
-    queue.stall = Some(Stall { signature, ..Stall::default() });
+    queue.stall = Some(Stall { signature, tree: evidence.tree.clone(), ..Stall::default() });
+}
+
+/// Whether only the checkout can tell if the work has moved: commands change files unseen.
+pub fn needs_tree(queue: &Queue, evidence: &Evidence) -> bool {
+    let before = queue.stall.as_ref().map(|stall| stall.signature.as_str());
+    !evidence.has_changes && before == Some(signature(queue, evidence).as_str())
 }
 
 /// Counts an iteration in which tools ran; whether too many in a row moved nothing.
 pub fn is_stalled(queue: &mut Queue, evidence: &Evidence) -> bool {
     let signature = signature(queue, evidence);
     let before = queue.stall.take().unwrap_or_default();
-    let has_moved = evidence.has_changes || before.signature != signature;
+    let is_other = before.signature != signature;
+    let trees = before.tree.as_ref().zip(evidence.tree.as_ref());
+    let has_moved = evidence.has_changes || is_other || trees.is_some_and(|(was, is)| was != is);
     let count = if has_moved { 0 } else { before.count + 1 };
-    queue.stall = Some(Stall { signature, count, ..before });
+    queue.stall = Some(Stall { signature, count, tree: evidence.tree.clone(), ..before });
     count >= STALL
 }
 
@@ -82,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     fn evidence(head: &str, has_changes: bool) -> Evidence {
-        Evidence { head: Some(head.repeat(40)), has_changes }
+        Evidence { head: Some(head.repeat(40)), has_changes, tree: None }
     }
 
     #[test]
@@ -107,6 +117,24 @@ mod tests {
         assert!(!iterate(json!({"status": "fail", "exit_code": 2}), evidence("b", false)));
         assert!(!iterate(json!({"status": "fail", "exit_code": 2}), evidence("b", false)));
         assert!(iterate(json!({"status": "fail", "exit_code": 2}), evidence("b", false)));
+    }
+
+    #[test]
+    fn another_checkout_is_progress_and_one_that_git_does_not_tell_of_is_none() {
+        let stalls = |trees: &[Option<&str>]| {
+            let mut queue = Queue::default();
+            let seen = |tree: Option<&str>| Evidence {
+                tree: tree.map(str::to_owned),
+                ..evidence("a", false)
+            };
+            begin(&mut queue, &seen(Some("0")));
+            trees.iter().map(|tree| is_stalled(&mut queue, &seen(*tree))).collect::<Vec<_>>()
+        };
+        let (a, b, c) = (Some("a"), Some("b"), Some("c"));
+        assert_eq!(stalls(&[a, b, c, a, b]), [false; 5]);
+        assert_eq!(stalls(&[a, a, a, a]), [false, false, false, true]);
+        assert_eq!(stalls(&[Some("0"), Some("0"), Some("0")]), [false, false, true]);
+        assert_eq!(stalls(&[None, None, None]), [false, false, true]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The loop of the work queue: iterations with gates and items, two passes in a row complete it.
 
+use std::path::Path;
+
 use crate::core::gate::Words;
 use crate::core::text::{Extra, clip, in_parentheses};
 use crate::core::time::{self, Time};
@@ -10,11 +12,14 @@ use crate::loops::queue::page::LoopStateText;
 use crate::loops::queue::phase::{self, PHASES, Step};
 use crate::loops::queue::progress::{self, Evidence, STALL};
 use crate::loops::queue::render;
-use crate::loops::{Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, iteration_limit, time_limit};
+use crate::loops::{
+    Ending, Loop, LoopKind, SHORT_FROM, Say, Verdict, checkout_digest, iteration_limit, time_limit,
+};
 use crate::session::live::Live;
 use crate::session::queue_note::QueueNote;
 use crate::state::plan::Plan;
 use crate::state::{Document as _, State};
+use crate::turn::context::Facts;
 
 const SHOWN: usize = 12;
 const SHOWN_SHORT: usize = 5;
@@ -149,6 +154,14 @@ impl Loop for QueueLoop {
 }
 
 impl QueueLoop {
+    /// Looks at the checkout, if nothing else tells that the work has moved.
+    pub fn look(&mut self, facts: &dyn Facts, root: &Path) {
+        if progress::needs_tree(&self.queue, &self.evidence) {
+            let head = self.evidence.head.as_deref();
+            self.evidence.tree = checkout_digest::of_repository(facts, root, head);
+        }
+    }
+
     /// The end of an iteration: at a Stop, or when the model asks for the next one. `is_told`: it has
     /// heard how the loop works.
     pub fn end_iteration(&mut self, tools_ran: bool, is_told: bool, now: Time) -> Say {
@@ -300,6 +313,7 @@ pub fn title(queue: &Queue) -> String {
 /// What is left to do, without how.
 fn short_reason(queue: &Queue) -> Words {
     let mut lines = left(queue, SHOWN_SHORT);
+    lines.extend(lacks_all(queue));
     lines.push(format!(
         "{} of {PASSES} passes in a row. `hookkeeper loop status` says more.",
         queue.consecutive_passes
@@ -339,17 +353,21 @@ fn left(queue: &Queue, most: usize) -> Vec<String> {
     lines
 }
 
+/// What has to be said of a loop that nothing can complete.
+fn lacks_all(queue: &Queue) -> Option<String> {
+    let lacks = queue.gate_names().is_empty() && queue.items.is_empty();
+    lacks.then(|| {
+        "It has no gate and no item yet, so it cannot be completed: add what has to be done \
+         (`hookkeeper queue add --priority S1 --title …`) and what has to pass \
+         (`hookkeeper run-gate test -- CMD…`)."
+            .into()
+    })
+}
+
 /// What the model is told: it may have just lost its context.
 pub fn reason(queue: &Queue) -> Words {
     let mut lines = left(queue, SHOWN);
-    if queue.gate_names().is_empty() && queue.items.is_empty() {
-        lines.push(
-            "It has no gate and no item yet, so it cannot be completed: add what has to be done \
-             (`hookkeeper queue add --priority S1 --title …`) and what has to pass \
-             (`hookkeeper run-gate test -- CMD…`)."
-                .into(),
-        );
-    }
+    lines.extend(lacks_all(queue));
     lines.push(format!(
         "It is complete after {PASSES} iterations in a row in which every gate passed and no item is open \
          ({} so far). Items: `hookkeeper queue start ID`, `hookkeeper queue done ID`. Gates: `hookkeeper run-gate NAME -- CMD…`. \

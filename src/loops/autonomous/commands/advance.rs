@@ -142,7 +142,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         state.add_checkpoint(summary, failed, time::spell(now));
         if phase == Phase::SpecTest && !state.skip_test_review {
             state.awaiting_approval = true;
-            let waits = words::wants_approval(state);
+            let waits = words::waits_for_approval(state);
             return Ok(format!("{receipt} {waits}"));
         }
         if phase.finds() {

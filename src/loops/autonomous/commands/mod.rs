@@ -7,6 +7,7 @@ pub mod status;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use serde_json::Number;
 
 use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
@@ -136,6 +137,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 |driven, state| {
                     let driven = existing(driven, LoopKind::Autonomous, "autonomous loop")?;
                     if let Some(budget) = budget {
+                        ensure_may_spend(&command, driven, &budget)?;
                         driven.watched.budget_limit_usd = budget.as_f64();
                         driven.state.budget_limit_usd = budget;
                     }
@@ -185,6 +187,21 @@ fn ship(command: &LoopCommand) -> anyhow::Result<Outcome> {
         driven.ship_anyway(command.now);
         Ok(format!("The {} goes on at the next prompt.", words::title(&driven.state)))
     })
+}
+
+/// Only a person gives it more than it has, as above.
+fn ensure_may_spend(
+    command: &LoopCommand,
+    driven: &AutonomousLoop,
+    budget: &Number,
+) -> anyhow::Result<()> {
+    let limit = &driven.state.budget_limit_usd;
+    if budget.as_f64() > limit.as_f64() && command.project.process.is_in_client() {
+        bail!(
+            "a person has to give it more than ${limit}: run this in a terminal of your own, outside Claude Code"
+        );
+    }
+    Ok(())
 }
 
 /// A progress file that exists, as the checkout sees it.

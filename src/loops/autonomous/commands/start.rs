@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "USD", default_value_t = BUDGET_USD as f64)]
     budget: f64,
     /// What the model says between <promise> tags when it is shipped
-    #[arg(long = "completion-promise", visible_alias = "promise", value_name = "TEXT", default_value = PROMISE)]
+    #[arg(long, visible_alias = "completion-promise", value_name = "TEXT", default_value = PROMISE)]
     promise: String,
     /// The file with the log of the work
     #[arg(long, value_name = "PATH")]

@@ -11,7 +11,7 @@ use crate::console::project::Project;
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::table::{self, row};
-use crate::core::text::{clip, plural};
+use crate::core::text::{capital, clip, plural};
 use crate::git::command::Git;
 use crate::git::history::{self, Claim, Shows};
 use crate::loops::autonomous::commands::read;
@@ -61,7 +61,7 @@ pub fn run(project: &Project) -> anyhow::Result<Outcome> {
     let mut out =
         vec![headline(&AutonomousLoop::started(state.clone(), None, project.process.now()))];
     if state.is_running() && state.awaiting_approval {
-        out.push(words::wants_approval(&state).to_owned());
+        out.push(capital(&words::wants_approval(&state)));
     }
     out.push(String::new());
     out.push(table::align(&standings.iter().map(line).collect::<Vec<_>>()).trim_end().to_owned());

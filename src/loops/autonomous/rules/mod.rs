@@ -162,6 +162,12 @@ impl Loop for AutonomousLoop {
     }
 
     /// One that somebody wrote by hand is no reason to stay ended.
+    /// One whose budget is spent needs another one.
+    fn resume_command(&self) -> String {
+        let more = if self.budget_reached().is_some() { " --budget USD" } else { "" };
+        format!("{} resume{more}", self.kind().command())
+    }
+
     fn is_complete(&self) -> bool {
         self.watched.verdict.as_deref() == Some(Verdict::Complete.name())
     }
@@ -186,7 +192,7 @@ impl Loop for AutonomousLoop {
 
     fn reason(&self) -> Words {
         match Phase::named(&self.state.phase) {
-            _ if self.state.awaiting_approval => words::wants_approval(&self.state).into(),
+            _ if self.state.awaiting_approval => words::waits_for_approval(&self.state).into(),
             Some(phase) => words::reason(&self.state, phase, &[]),
             None => self.unknown_phase().into(),
         }

@@ -131,15 +131,29 @@ fn failed_approaches(state: &Autonomous) -> Vec<String> {
 
 /// What the user is told while a person's approval is wanted.
 pub fn wants_approval(state: &Autonomous) -> String {
+    format!(
+        "the autonomous loop \"{}\" waits for you to approve {}. Type \"approve\" and nothing else, or \
+         run `hookkeeper autonomous approve` in a terminal of your own.",
+        clip(&state.feature, 80),
+        to_approve(state)
+    )
+}
+
+/// What the model is told then.
+pub fn waits_for_approval(state: &Autonomous) -> String {
+    format!(
+        "The autonomous loop \"{}\" waits for a person to approve {}. The model cannot approve that; the user \
+         is told how when the turn ends.",
+        clip(&state.feature, 80),
+        to_approve(state)
+    )
+}
+
+fn to_approve(state: &Autonomous) -> String {
     let spec = |receipt: &&Receipt| receipt.phase == Phase::SpecTest.name();
     let named = state.receipts.iter().rev().find(spec).map(Receipt::artifact);
-    let tests = match state.artifacts.acceptance_tests_file.as_deref().or(named) {
+    match state.artifacts.acceptance_tests_file.as_deref().or(named) {
         Some(file) => format!("the acceptance tests in {}", clip(file, 160)),
         None => "going on without acceptance tests".to_owned(),
-    };
-    format!(
-        "the autonomous loop \"{}\" waits for you to approve {tests}. Type \"approve\" and nothing else, or \
-         run `hookkeeper autonomous approve` in a terminal of your own.",
-        clip(&state.feature, 80)
-    )
+    }
 }

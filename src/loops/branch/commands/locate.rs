@@ -10,7 +10,7 @@ use crate::core::id::BranchKey;
 use crate::git::refs;
 use crate::loops::branch::rules::DrivenBranch;
 use crate::loops::commands::{Before, LoopCommand, forget_loop};
-use crate::loops::{Loop as _, LoopKind};
+use crate::loops::{Loop as _, LoopKind, left};
 use crate::session::live::Live;
 use crate::state::plan::Plan;
 use crate::state::{NoFiles, State};
@@ -63,6 +63,9 @@ impl BranchLoops<'_> {
     ) -> anyhow::Result<(String, Located)> {
         self.command.project.change(|store, state| {
             let mut located = self.locate_writable(store, state)?;
+            if let Some(driven) = &mut located.driven {
+                left::end_left(driven, state, self.command.now);
+            }
             let before = located.driven.as_ref().map(|driven| Before::new(driven));
             let said = work(&mut located, state)?;
             if let Some(driven) = &located.driven {

@@ -13,6 +13,7 @@ use crate::loops::iterative::document::{Part, Task, TaskText};
 use crate::loops::iterative::drive::try_open_book;
 use crate::loops::iterative::rules::IterativeLoop;
 use crate::loops::iterative::seen::{Eyes, Seen};
+use crate::loops::left;
 use crate::state::{Document, State};
 use crate::store::Store;
 use crate::turn::world::World;
@@ -76,6 +77,7 @@ impl TaskCommand<'_> {
             };
             documents.see(seen);
             let mut task = IterativeLoop::new(documents.clone(), state);
+            left::end_left(&mut task, state, self.command.now);
             let before = Before::new(&task);
             let mut said = match work(&mut task, store, state) {
                 Ok(said) => said,

@@ -28,8 +28,7 @@ pub fn signal(
         return Err("no unit is at work".into());
     };
     let Some(unit) = documents.state.unit(&id) else {
-        let known = documents.state.units().ids().join(", ");
-        return Err(format!("there is no unit `{id}`; there are {known}"));
+        return Err(no_unit(documents, &id));
     };
     let text = said.signal.text(&id);
     let (is, n) = (unit.status(), unit.iterations_used);
@@ -231,13 +230,21 @@ pub fn limit(documents: &mut TaskDocuments, id: &str, most: u64) -> Result<(), S
 
 fn find_unit(documents: &TaskDocuments, id: &str) -> Result<Unit, String> {
     let unit = documents.state.unit(id).cloned();
-    unit.ok_or_else(|| match documents.state.units().is_empty() {
-        true => format!("the task {} has no units yet", documents.slug),
-        false => {
-            let ids = documents.state.units().ids().join(", ");
-            format!("there is no unit `{}`; there are {ids}", clip(id, 80))
-        }
-    })
+    unit.ok_or_else(|| no_unit(documents, id))
+}
+
+fn no_unit(documents: &TaskDocuments, id: &str) -> String {
+    if id == review::WHOLE {
+        return format!(
+            "{id}_VERIFIED counts in phase verify, when all units are closed; the phase is {}",
+            documents.state.phase
+        );
+    }
+    if documents.state.units().is_empty() {
+        return format!("the task {} has no units yet", documents.slug);
+    }
+    let ids = documents.state.units().ids().join(", ");
+    format!("there is no unit `{}`; there are {ids}", clip(id, 80))
 }
 
 fn step(unit: &Unit, to: Status, skipped: bool) -> Option<Step> {

@@ -1,7 +1,7 @@
 //! The end of a task: when all its units are closed, the whole is reviewed (`verify`), and what it
 //! made is delivered (`deliver`).
 
-use crate::core::text::plural;
+use crate::core::text::{capital, plural};
 use crate::loops::Verdict;
 use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, NONE, REVIEW};
@@ -115,9 +115,4 @@ fn closed(documents: &TaskDocuments) -> String {
         0 => format!("all {units} are done"),
         skipped => format!("{done} of {units} done, {skipped} skipped"),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -156,6 +156,9 @@ fn mark(
         };
         let iteration = queue.iteration;
         let item = queue.items.iter_mut().find(|item| item.id == id).context("it is gone")?;
+        if status == DROPPED && item.status == DONE {
+            return Ok(Outcome::printed(answer(item, "was done already")));
+        }
         item.status = status.into();
         item.completed_iteration = (status == DONE).then_some(iteration);
         item.completed_session = by;

@@ -9,6 +9,7 @@ use anyhow::bail;
 use crate::console::project::{Project, read_document};
 use crate::git::refs;
 use crate::loops::Loop as _;
+use crate::loops::checkout_digest;
 use crate::loops::queue::document::Queue;
 use crate::loops::queue::drive;
 use crate::loops::queue::progress::Evidence;
@@ -18,6 +19,7 @@ use crate::session::live::Live;
 use crate::session::record::put_record;
 use crate::state::State;
 use crate::state::plan::Plan;
+use crate::turn::world::World;
 
 /// Changes the items or gates of the queue under the lock, what people read of it, and the phase in
 /// the record of the session that drives its loop.
@@ -68,7 +70,15 @@ fn usable(project: &Project, state: &State) -> anyhow::Result<Option<QueueLoop>>
 
 /// What is seen of the work from a terminal.
 fn evidence(project: &Project) -> anyhow::Result<Evidence> {
-    Ok(Evidence { head: refs::read(&project.root()?).commit, has_changes: false })
+    Ok(Evidence { head: refs::read(&project.root()?).commit, ..Evidence::default() })
+}
+
+/// The same, with the checkout: where the work has to move from.
+fn evidence_at_start(project: &Project) -> anyhow::Result<Evidence> {
+    let (seen, root) = (evidence(project)?, project.root()?);
+    let world = World::new(project.process, &root);
+    let tree = checkout_digest::of_repository(&world, &root, seen.head.as_deref());
+    Ok(Evidence { tree, ..seen })
 }
 
 fn writable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Queue>> {

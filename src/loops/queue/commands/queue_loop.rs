@@ -7,7 +7,7 @@ use crate::console::project::{Project, print_json, said_with};
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::loops::commands::{Who, existing, headline};
-use crate::loops::queue::commands::{evidence, load, read};
+use crate::loops::queue::commands::{evidence_at_start, load, read};
 use crate::loops::queue::document::Queue;
 use crate::loops::queue::drive;
 use crate::loops::queue::page::LoopStateText;
@@ -16,6 +16,7 @@ use crate::loops::queue::rules::{MAX_ITERATIONS, QueueLoop, start, title};
 use crate::loops::queue::{progress, recover, render};
 use crate::loops::{Loop, LoopKind, Say};
 use crate::state::State;
+use crate::turn::world::World;
 
 /// What is said of a loop that another tool keeps in the queue's file.
 const FOREIGN: &str = "is a loop of another tool in .claude/state/loop/work_queue.json: \
@@ -117,7 +118,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 let known = state.get::<Queue>().filter(|_| !reset);
                 let mut queue = known.cloned().unwrap_or_default();
                 queue.gates.clone_from(gate);
-                let evidence = evidence(project)?;
+                let evidence = evidence_at_start(project)?;
                 let session = command.starter(state)?;
                 start(&mut queue, &redact.text(task), session, &evidence, command.now);
                 queue.max_iterations = Some(*max_iterations);
@@ -140,6 +141,8 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         }),
         What::Next => change(&|the_loop, state| {
             command.ensure_running(the_loop, state)?;
+            let root = project.root()?;
+            the_loop.look(&World::new(project.process, &root), &root);
             Ok(match the_loop.end_iteration(true, true, command.now) {
                 Say::Go { reason, .. } => reason.to_string(),
                 Say::Wait(reason) | Say::Rest(reason) => reason,
@@ -153,9 +156,10 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             },
             |the_loop, state| command.adopt(existing(the_loop, LoopKind::Queue, "loop")?, state),
         ),
-        What::Resume { max_iterations } => {
-            change(&|the_loop, state| command.resume(the_loop, *max_iterations, state))
-        }
+        What::Resume { max_iterations } => change(&|the_loop, state| {
+            the_loop.evidence.tree = evidence_at_start(project)?.tree;
+            command.resume(the_loop, *max_iterations, state)
+        }),
         What::Cancel => change(&|the_loop, state| command.cancel(the_loop, state)),
     }
 }
@@ -164,7 +168,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 fn taken_up(project: &Project, state: &State, now: &str) -> anyhow::Result<QueueLoop> {
     let mut queue = state.get::<Queue>().cloned().unwrap_or_default();
     recover::take_up(&mut queue, state.get::<LoopStateText>(), now);
-    let evidence = evidence(project)?;
+    let evidence = evidence_at_start(project)?;
     progress::begin(&mut queue, &evidence);
     Ok(QueueLoop { queue, evidence, lost: None })
 }
