@@ -449,6 +449,27 @@ fn time_outs_of_ours() {
 }
 
 #[test]
+fn an_entry_that_the_client_drops_does_not_count_as_wired() {
+    let scratch = healthy();
+    for (message, change) in [
+        (
+            "not called for any event: Claude Code passes over",
+            (|hooks| hooks["PreToolUse"][0]["matcher"] = json!(7)) as fn(&mut Value),
+        ),
+        ("not called for Stop: Claude Code passes over", |hooks| {
+            hooks["Stop"][0]["hooks"][0]["timeout"] = json!("10");
+        }),
+    ] {
+        wired(&scratch, change);
+        let report = doctor(&scratch, &[]);
+        let found = report.check("HK002");
+        assert_eq!(found["level"], "error", "{found}");
+        assert!(found["message"].as_str().unwrap().contains(message), "{found}");
+        assert_ne!(report.check("HK005")["level"], "ok");
+    }
+}
+
+#[test]
 fn other_tools_hooks_are_only_reported_when_it_is_certain() {
     let scratch = healthy();
     write(&scratch, "tool.sh", "echo");

@@ -11,5 +11,6 @@ pub mod layout;
 pub mod matcher;
 pub mod scope;
 pub mod tree;
+pub mod unwired;
 #[cfg(test)]
 pub mod wiring_files;
