@@ -492,6 +492,12 @@ fn other_tools_hooks_are_only_reported_when_it_is_certain() {
     };
     local(&scratch, &entries(&["no-such-tool-of-ours a", "no-such-tool-of-ours b"]));
     doctor(&scratch, &[]).only("HK007", "warning", "on the PATH here (and 1 other hook with it)");
+    local(&scratch, &entries(&["no-such-tool-of-ours a || true", "no-such-tool-of-ours b"]));
+    let named = "Notification `no-such-tool-of-ours b`: `no-such-tool-of-ours` is not";
+    doctor(&scratch, &[]).only("HK007", "warning", named);
+    let quoted = report(shell("\"~/tool.sh\" x"));
+    let hint = "Take `~` out of the quotes, or write `$HOME` in its place.";
+    assert!(quoted.check("HK007")["hint"].as_str().unwrap().ends_with(hint));
     for fine in ["sh $CLAUDE_PROJECT_DIR/tool.sh", "cd gone && ./gone", "if true; then x; fi", "ls"]
     {
         assert_eq!(report(shell(fine)).problems(), [], "{fine}");
