@@ -340,6 +340,7 @@ fn notes_add_up_and_hold_no_secret() {
     let live = scratch.doc(&format!("session/live/{SESSION}.json"));
     assert_eq!(live["agents"][0]["nudge"], "first / login --password [redacted]");
     assert!(good(scratch.run(&["agents", "show", "a1"], b"")).contains("nudged: 2 times"));
+    assert!(good(scratch.run(&["agents", "show", "a1"], b"")).contains("\ntask: not known yet\n"));
     refused(
         &scratch.run(&["agents", "nudge", "a1", "--message", " "], b""),
         "the message is empty",

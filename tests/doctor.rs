@@ -449,6 +449,27 @@ fn time_outs_of_ours() {
 }
 
 #[test]
+fn an_entry_that_the_client_drops_does_not_count_as_wired() {
+    let scratch = healthy();
+    for (message, change) in [
+        (
+            "not called for any event: Claude Code passes over",
+            (|hooks| hooks["PreToolUse"][0]["matcher"] = json!(7)) as fn(&mut Value),
+        ),
+        ("not called for Stop: Claude Code passes over", |hooks| {
+            hooks["Stop"][0]["hooks"][0]["timeout"] = json!("10");
+        }),
+    ] {
+        wired(&scratch, change);
+        let report = doctor(&scratch, &[]);
+        let found = report.check("HK002");
+        assert_eq!(found["level"], "error", "{found}");
+        assert!(found["message"].as_str().unwrap().contains(message), "{found}");
+        assert_ne!(report.check("HK005")["level"], "ok");
+    }
+}
+
+#[test]
 fn other_tools_hooks_are_only_reported_when_it_is_certain() {
     let scratch = healthy();
     write(&scratch, "tool.sh", "echo");
@@ -471,6 +492,12 @@ fn other_tools_hooks_are_only_reported_when_it_is_certain() {
     };
     local(&scratch, &entries(&["no-such-tool-of-ours a", "no-such-tool-of-ours b"]));
     doctor(&scratch, &[]).only("HK007", "warning", "on the PATH here (and 1 other hook with it)");
+    local(&scratch, &entries(&["no-such-tool-of-ours a || true", "no-such-tool-of-ours b"]));
+    let named = "Notification `no-such-tool-of-ours b`: `no-such-tool-of-ours` is not";
+    doctor(&scratch, &[]).only("HK007", "warning", named);
+    let quoted = report(shell("\"~/tool.sh\" x"));
+    let hint = "Take `~` out of the quotes, or write `$HOME` in its place.";
+    assert!(quoted.check("HK007")["hint"].as_str().unwrap().ends_with(hint));
     for fine in ["sh $CLAUDE_PROJECT_DIR/tool.sh", "cd gone && ./gone", "if true; then x; fi", "ls"]
     {
         assert_eq!(report(shell(fine)).problems(), [], "{fine}");

@@ -233,6 +233,27 @@ fn open_ones_are_told_to_one_other_session_once() {
 }
 
 #[test]
+fn a_next_step_or_a_note_keeps_one_open() {
+    let mut scratch = Scratch::new();
+    git(&scratch.root(), &["init", "--quiet", "--initial-branch=feat/login"]);
+    git(&scratch.root(), &["commit", "--quiet", "--allow-empty", "--message=Start"]);
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), NOW.into());
+    for (args, status) in [
+        (&["--type", "task"][..], "complete"),
+        (&["--type", "task", "--title", "Login form", "--next", "Write the tests"], "open"),
+        (&["--type", "session", "--note", "The server is slow"], "open"),
+        (&["--type", "blocked"], "blocked"),
+    ] {
+        let said = good(handoff(&scratch, args));
+        assert!(said.ends_with(&format!(", {status}.\n")), "{args:?}: {said}");
+    }
+    let heard = told(&scratch, "b1", "startup");
+    assert!(heard.contains("- 3 open hand-offs of branch feat/login"), "{heard}");
+    assert!(heard.contains("task-2026-01-29-2.md: Login form"), "{heard}");
+    assert!(!told(&scratch, "b2", "startup").contains("hand-off"));
+}
+
+#[test]
 fn they_are_listed_and_closed() {
     let scratch = shop();
     assert_eq!(good(handoff(&scratch, &["list"])), "Branch feat/login has no hand-offs.\n");

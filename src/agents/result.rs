@@ -190,13 +190,33 @@ impl AgentResult {
         if let Some(tokens) = work.tokens {
             self.metrics.extra.insert("tokens".into(), tokens.into());
         }
-        for file in work.files.iter().rev().map(|file| relative(file)) {
+        self.add_files(work.files.iter().rev().map(|file| relative(file)).collect());
+        self.files_modified = work.changed.iter().rev().map(|file| relative(file)).collect();
+        self.metrics.files_read = work.reads;
+    }
+
+    /// Adds files that it has looked at.
+    pub fn add_files(&mut self, files: Vec<String>) {
+        for file in files {
             if !self.files_analyzed.contains(&file) {
                 self.files_analyzed.push(file);
             }
         }
-        self.files_modified = work.changed.iter().rev().map(|file| relative(file)).collect();
-        self.metrics.files_read = work.reads;
+    }
+
+    /// Takes in what its call has answered, and when.
+    pub fn add_answer(&mut self, answer: &Self) {
+        self.completed.clone_from(&answer.completed);
+        self.duration_seconds = answer.duration_seconds;
+        self.report.clone_from(&answer.report);
+        self.report_lines = answer.report_lines;
+        self.recommendations.clone_from(&answer.recommendations);
+        self.prompt = self.prompt.take().or_else(|| answer.prompt.clone());
+        self.add_findings(answer.findings.clone());
+        self.add_files(answer.files_analyzed.clone());
+        for (name, figure) in &answer.metrics.extra {
+            self.metrics.extra.entry(name).or_insert_with(|| figure.clone());
+        }
     }
 
     /// What an earlier run of it reported stays, if this one reports nothing. `holds`: so does the

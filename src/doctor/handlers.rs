@@ -72,7 +72,9 @@ pub fn programs(facts: &Facts) -> Vec<Finding> {
 }
 
 fn missing(trouble: &str, hooks: &[(&ExaminedSettings, &HookEntry)]) -> Option<Finding> {
-    let (file, hook) = hooks.first()?;
+    // One that fails is named before one whose failure is passed over.
+    let fails = hooks.iter().find(|(_, hook)| !hook.passes_over_failure());
+    let (file, hook) = fails.or(hooks.first())?;
     let more = match hooks.len() {
         1 => String::new(),
         several => format!(" (and {} with it)", plural(several - 1, "other hook")),
@@ -83,15 +85,18 @@ fn missing(trouble: &str, hooks: &[(&ExaminedSettings, &HookEntry)]) -> Option<F
         clip(&hook.event, 60),
         clip(&hook.command, 100)
     );
-    Some(match hooks.iter().all(|(_, hook)| hook.passes_over_failure()) {
-        true => Finding::note(
+    let remedy = match hook.quoted_home() {
+        Some(_) => "Take `~` out of the quotes, or write `$HOME` in its place.",
+        None => "Install its program, or take the entry out.",
+    };
+    Some(match fails {
+        None => Finding::note(
             text,
             "This hook belongs to another tool. It does nothing, and its failure is passed over.",
         ),
-        false => Finding::warning(
+        Some(_) => Finding::warning(
             text,
-            "This hook belongs to another tool and fails at every event. Install its program, or \
-             take the entry out.",
+            format!("This hook belongs to another tool and fails at every event. {remedy}"),
         ),
     })
 }

@@ -54,6 +54,8 @@ pub struct HookEntry {
     pub is_async: bool,
     /// The time-out and its line.
     pub timeout: Option<(f64, usize)>,
+    /// The client passes over it: something is wrong in it, in its group or in the file.
+    pub dropped: bool,
     /// Why its program cannot be started. Whoever gathers the facts looks.
     pub trouble: Option<String>,
 }
@@ -136,7 +138,10 @@ fn parse(text: &str, root: &Node) -> ParsedSettings {
             let handlers = group.get("hooks").map_or(&[][..], Node::elements);
             let matcher = group.get("matcher").and_then(Node::text);
             for node in handlers.iter().filter(|node| node.is_object()) {
-                parsed.hooks.push(hook(&event.key, matcher, node, &line));
+                let mut hook = hook(&event.key, matcher, node, &line);
+                hook.dropped =
+                    parsed.bad_entries.iter().any(|fault| fault.voids_file || fault.drops(node));
+                parsed.hooks.push(hook);
             }
         }
     }
@@ -164,6 +169,7 @@ fn hook(
         words,
         is_async: node.get("async").is_some_and(Node::is_true),
         timeout: timeout.and_then(|node| Some((node.number()?, line(node)))),
+        dropped: false,
         trouble: None,
     }
 }

@@ -87,6 +87,23 @@ pub fn events(facts: &Facts) -> Vec<Finding> {
             .fixed_by(Fix::Wiring(first.scope)),
         );
     }
+    let is_dropped = |event: &&str| {
+        let mut own = facts.ours().filter(|(_, hook)| hook.event == *event);
+        !is_missing(event) && own.all(|(_, hook)| hook.dropped)
+    };
+    let dropped: Vec<&str> = Kind::ALL.map(Kind::wire).into_iter().filter(is_dropped).collect();
+    if !dropped.is_empty() && plugin.is_none() {
+        let events = match dropped.len() {
+            Kind::COUNT => "any event".to_owned(),
+            _ => dropped.join(", "),
+        };
+        problems.push(Finding::error(
+            format!(
+                "HookKeeper is not called for {events}: Claude Code passes over the entries that are there"
+            ),
+            "Mend what HK005 names.",
+        ));
+    }
     problems.extend(facts.ours().filter_map(|(file, hook)| check_entry(file, hook)));
     or_ok(problems, || {
         let files = facts.files.iter().filter(|file| file.wires_us());

@@ -83,7 +83,7 @@ pub fn markdown(kind: Kind, standing: &Standing, words: &Words, now: Time) -> St
         yaml(&standing.branch),
         // Always quoted: some ids could be read as numbers.
         standing.session.as_deref().map_or_else(|| "null".into(), quoted),
-        status(kind, standing),
+        status(kind, standing, words),
         words.title.clone().unwrap_or_else(|| title(kind, standing)),
     );
     match kind {
@@ -104,10 +104,14 @@ pub fn markdown(kind: Kind, standing: &Standing, words: &Words, now: Time) -> St
     text
 }
 
-pub fn status(kind: Kind, standing: &Standing) -> &'static str {
+/// Complete is what has nothing open in it, neither in the state nor by the words of whoever wrote it:
+/// nobody is told of such a hand-off.
+pub fn status(kind: Kind, standing: &Standing, words: &Words) -> &'static str {
     match kind {
         Kind::Blocked => "blocked",
-        _ if open(standing).is_empty() => "complete",
+        _ if words.next.is_none() && words.notes.is_empty() && open(standing).is_empty() => {
+            "complete"
+        }
         _ => "open",
     }
 }
@@ -196,7 +200,7 @@ mod tests {
     fn what_is_next_is_what_is_most_at_hand() {
         let mut standing = Standing { branch: "b".into(), ..Standing::default() };
         assert_eq!(next(&standing), "Nothing is open.");
-        assert_eq!(status(Kind::Task, &standing), "complete");
+        assert_eq!(status(Kind::Task, &standing, &Words::default()), "complete");
         let todo = |content: &str, status: &str| Todo {
             content: content.into(),
             status: status.into(),
@@ -204,7 +208,7 @@ mod tests {
         };
         standing.todos = vec![todo("a", "pending"), todo("b", "in_progress")];
         assert_eq!(next(&standing), "Go on with: b");
-        assert_eq!(status(Kind::Session, &standing), "open");
+        assert_eq!(status(Kind::Session, &standing, &Words::default()), "open");
         let text = markdown(Kind::Task, &standing, &Words::default(), time::Time::default());
         assert!(text.contains("## Open\n\n- [ ] a\n- [ ] b (in progress)\n"), "{text}");
         assert!(text.contains("## Done\n\n- nothing is noted\n"), "{text}");

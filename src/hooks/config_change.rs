@@ -47,6 +47,16 @@ fn unseen(scope: Scope, why: &str) -> String {
 
 fn words(lost: &LostWiring, scope: Scope) -> String {
     let (file, word) = (&lost.file, shell_word(scope.name()));
+    if let Some(cause) = &lost.cause {
+        let what = match lost.events.len() {
+            Kind::COUNT => "HookKeeper is not called by it any more and records nothing".to_owned(),
+            _ => format!("HookKeeper is not called any more for {}", names(lost)),
+        };
+        return format!(
+            "HookKeeper: {file} was changed: {cause}. {what}. Mend that; `hookkeeper doctor` looks \
+             again."
+        );
+    }
     let back = format!("`hookkeeper install --scope {word}` puts that back");
     if lost.events.len() == Kind::COUNT {
         return format!(
@@ -54,11 +64,15 @@ fn words(lost: &LostWiring, scope: Scope) -> String {
              nothing. {back}; `hookkeeper uninstall --scope {word}` if that was meant."
         );
     }
-    let names: Vec<&str> = lost.events.iter().map(|kind| kind.wire()).collect();
-    let names = names.join(", ");
+    let names = names(lost);
     format!(
         "HookKeeper: {file} was changed and does not call HookKeeper any more for {names}. {back}."
     )
+}
+
+fn names(lost: &LostWiring) -> String {
+    let names: Vec<&str> = lost.events.iter().map(|kind| kind.wire()).collect();
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -71,7 +85,11 @@ mod tests {
     use crate::state::map::Files;
 
     fn change(source: &str, events: &[Kind]) -> Plan {
-        let lost = LostWiring { file: ".claude/settings.json".into(), events: events.to_vec() };
+        let lost = LostWiring {
+            file: ".claude/settings.json".into(),
+            events: events.to_vec(),
+            cause: None,
+        };
         let lost_wiring = (!events.is_empty()).then_some(Ok(lost));
         let found = Found { lost_wiring, ..Found::default() };
         plan_event_with(&found, ConfigChange, json!({"source": source}), &Files::default())

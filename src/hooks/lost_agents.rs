@@ -77,9 +77,12 @@ pub fn end_unseen(
     for (n, id) in ids.iter().enumerate() {
         let Some(agent) = live.take_agent(id) else { continue };
         match subagent_stop::result_of_this_run(&agent, state) {
-            Some(result) => ended.push(result.clone()),
+            // What only its call has answered is taken up below.
+            Some(result) if agent.status != ANSWERED || !result.provisional => {
+                ended.push(result.clone());
+            }
             None if subagent_stop::take_back(live, &agent) => {}
-            None => ended.push(guess(agent, live, n < READ, end, state, context)),
+            _ => ended.push(guess(agent, live, n < READ, end, state, context)),
         }
     }
     ended
@@ -104,6 +107,7 @@ fn guess(
     let otherwise = if agent.status == ANSWERED { SUCCESS } else { LOST };
     let status = how_it_ended(&work, side_file.as_ref()).unwrap_or(otherwise);
     let earlier = subagent_stop::earlier_run(&agent, state);
+    let answer = subagent_stop::result_of_this_run(&agent, state);
     let written = path.and_then(|path| context.facts.modified(&path));
     let is_untouched = agent.last_seen == agent.started
         && written.is_none_or(|then| time::spell(then) < agent.started);
@@ -112,6 +116,9 @@ fn guess(
     result.provisional = true;
     result.add_work(&work, &context.redact, |file| context.relative(file));
     result.add_findings(reported);
+    if let Some(answer) = answer {
+        result.add_answer(answer);
+    }
     if let Some(earlier) = earlier {
         // A start that comes after its stop looks like another run; nothing was seen of that.
         result.keep_earlier_run(earlier, status == LOST && is_untouched);

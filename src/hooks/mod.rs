@@ -1,6 +1,7 @@
 //! One file per hook event, each with a pure `plan`: the same event, state and context give the same
 //! plan. Documents are read through [`State`] when a decision needs them.
 
+pub mod agent_answer;
 pub mod branch_context;
 pub mod config_change;
 pub mod context_warning;

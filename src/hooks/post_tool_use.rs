@@ -2,10 +2,8 @@
 //! are known by their call, and that somebody is alive. The usual call has nothing to record: it
 //! reads the live record and writes `last_seen` once a minute.
 
-use serde_json::Value;
-
 use crate::agents::agent::{ANSWERED, Call};
-use crate::agents::result::AgentResult;
+use crate::agents::result::{AgentResult, SUCCESS};
 use crate::agents::workflow_run::WorkflowRun;
 use crate::branch::witness::Witness;
 use crate::core::event::Event;
@@ -13,7 +11,8 @@ use crate::core::text::plural;
 use crate::core::time;
 use crate::errors::{compiles, target};
 use crate::hooks::{
-    execution_task, findings_report, pre_tool_use, reported_findings, subagent_stop, synthesis,
+    agent_answer, execution_task, findings_report, pre_tool_use, reported_findings, subagent_stop,
+    synthesis,
 };
 use crate::loops::drive;
 use crate::loops::queue::document::Queue;
@@ -184,22 +183,30 @@ fn link(
         agent.take_call(&call);
         if background == Some(false) {
             agent.status = ANSWERED.into();
+            agent_answer::keep(plan, agent, event, state, context);
         }
         witness.describe(agent);
-    } else if let Some(result) = result {
-        let mut result = result.clone();
+    } else if let Some(was) = result {
+        let mut result = was.clone();
         result.task = task.clone().or(result.task);
         result.tool_use_id = tool_use_id;
         result.background = background;
         result.parent_agent.clone_from(&event.agent_id);
         result.team = call.team.or(result.team);
-        complete(&mut result, event);
-        if let (None, Some(prompt)) = (&result.prompt, event.tool_input().word("prompt")) {
-            result.keep_prompt(&prompt, &context.redact);
+        agent_answer::add_figures(&mut result, event, context);
+        let is_unheard = was.is_guess() && was.report.is_none() && background == Some(false);
+        let is_heard = is_unheard && agent_answer::add_report(&mut result, event, context);
+        if is_heard {
+            (result.status, result.provisional) = (SUCCESS.into(), true);
+            live.forget_lost(id);
+            subagent_stop::uncount(live, was);
+            subagent_stop::end(plan, live, std::slice::from_ref(&result), state, context);
+            witness.end(&result, None);
+        } else {
+            plan.put(&state.read::<AgentResult>(id), &result);
+            witness.know_result(&result);
         }
-        plan.put(&state.read::<AgentResult>(id), &result);
-        witness.know_result(&result);
-        if let Some(task) = &task {
+        if let Some(task) = task.as_ref().filter(|_| !is_heard) {
             let mut synthesis = synthesis::synthesis_of(live, state);
             synthesis.name_task(id, task);
             synthesis::put(plan, synthesis, live, state, context);
@@ -215,25 +222,9 @@ fn link(
     }
 }
 
-/// What the call's answer says about the agent's work.
-fn complete(result: &mut AgentResult, event: &Event) {
-    let response = event.tool_response();
-    let reads = response.object("toolStats").and_then(|stats| stats.number("readCount"));
-    result.metrics.files_read = result.metrics.files_read.max(reads.unwrap_or(0));
-    for (key, name) in [
-        ("totalToolUseCount", "tool_uses"),
-        ("totalTokens", "tokens"),
-        ("totalDurationMs", "duration_ms"),
-    ] {
-        if let Some(number) = response.number(key) {
-            result.metrics.extra.insert(name.into(), Value::from(number));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::core::event::Kind::PostToolUse;

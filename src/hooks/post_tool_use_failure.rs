@@ -13,12 +13,13 @@ use crate::state::plan::Plan;
 use crate::turn::context::Context;
 
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
+    let agent_call = event.text("tool_use_id").filter(|_| event.is_agent_tool());
     if event.fields.flag("is_interrupt") {
-        return Plan::because("a user's interrupt is no error");
+        return interrupted(agent_call, event, state, context);
     }
     let mut live = record::open_session(event, state, context);
-    if let (true, Some(call)) = (event.is_agent_tool(), event.text("tool_use_id")) {
-        live.drop_call(&call);
+    if let Some(call) = &agent_call {
+        live.drop_call(call);
     }
     drive::at_work(event, &mut live);
     let note = record::take_nudge(event, &mut live, context);
@@ -29,6 +30,26 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     witness.put(&mut plan);
     if let Some(note) = note {
         plan.reply.tell_model(&note);
+    }
+    plan
+}
+
+/// No error; but a call for an agent that was interrupted waits for none any more.
+fn interrupted(
+    agent_call: Option<String>,
+    event: &Event,
+    state: &State,
+    context: &Context,
+) -> Plan {
+    let mut plan = Plan::because("a user's interrupt is no error");
+    let waits = |id: &String| {
+        let live = record::own_record(event, state);
+        live.is_some_and(|live| live.calls.iter().any(|call| call.tool_use_id == *id))
+    };
+    if let Some(call) = agent_call.filter(waits) {
+        let mut live = record::open_session(event, state, context);
+        live.drop_call(&call);
+        record::put_record(&mut plan, &live, state);
     }
     plan
 }
@@ -60,6 +81,7 @@ fn class(event: &Event, message: &str) -> Class {
 mod tests {
     use serde_json::json;
 
+    use crate::agents::agent::Call;
     use crate::core::event::Kind::PostToolUseFailure;
     use crate::errors::document::{Errors, PENDING, QUEUED};
     use crate::hooks::testing::*;
@@ -89,6 +111,23 @@ mod tests {
         );
         let again = plan_event(PostToolUseFailure, refused(), &after(&files, &plan));
         assert_eq!(put_of::<Errors>(&again, &()), None, "the same call counts once");
+    }
+
+    #[test]
+    fn an_interrupted_call_waits_for_no_agent() {
+        let mut before = own_session(&[]);
+        let call = |id: &str| Call { tool_use_id: id.into(), ..Call::default() };
+        before.calls = vec![call("c1"), call("c2")];
+        let files = Files::default().with::<Live>(OWN, &before);
+        let interrupt = |id: &str| {
+            json!({"tool_name": "Agent", "tool_use_id": id, "is_interrupt": true,
+                "tool_input": {"description": "Map"}, "error": "interrupted"})
+        };
+        let plan = plan_event(PostToolUseFailure, interrupt("c1"), &files);
+        assert_eq!(own_record(&plan).calls, [call("c2")]);
+        assert_eq!(put_of::<Errors>(&plan, &()), None);
+        let unknown = plan_event(PostToolUseFailure, interrupt("c3"), &files);
+        assert!(unknown.changes.is_empty());
     }
 
     #[test]

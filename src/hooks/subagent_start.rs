@@ -81,7 +81,9 @@ pub fn agent(
     }
     if let Some(call) = live.calls.iter().find(|call| call.agent_id.as_ref() == Some(&agent.id)) {
         agent.take_call(call);
-    } else if let Some(call) = live.only_call_for(&agent.kind).filter(|_| earlier.is_none()) {
+    } else if let Some(call) =
+        live.only_call_for(&agent.kind, &agent.id).filter(|_| earlier.is_none())
+    {
         agent.take_likely(call);
     }
     agent

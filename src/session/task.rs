@@ -99,14 +99,88 @@ const EMPTY: &str = "\
     はい いいえ 続けて 続けてください ありがとう お願いします 了解 好的 好 是 是的 继续 可以 谢谢 你好 네 예 아니요 계속 계속해 고마워 안녕 \
 ";
 
+/// Whether a clause at the beginning of a prompt turns to something, and says to what.
 fn turns_to_something_new(prompt: &str) -> bool {
-    let head: String = prompt.chars().take(HEAD).flat_map(char::to_lowercase).collect();
-    let head = head.replace('’', "'");
-    TURNS.iter().any(|turn| head.contains(turn))
+    let text: String = prompt.chars().take(READ).flat_map(char::to_lowercase).collect();
+    let text = text.replace('’', "'");
+    let is_end = |c: char| ".,;:!?()\n—–。，、：！？；".contains(c);
+    let ends = text.char_indices().take(HEAD).filter(|(_, c)| is_end(*c));
+    let starts = std::iter::once(0).chain(ends.map(|(at, c)| at + c.len_utf8()));
+    { starts }.any(|at| turns(text.get(at..).unwrap_or_default()))
+}
+
+/// Whether a clause begins with a turn, and something is left without it.
+fn turns(clause: &str) -> bool {
+    let mut rest = clause.trim_start();
+    loop {
+        let behind = TURNS.iter().find_map(|turn| without_phrase(rest, turn));
+        if let Some(behind) = behind {
+            return has_substance(behind.trim());
+        }
+        let lead_in = LEAD_INS.iter().find_map(|words| without_phrase(rest, words));
+        let Some(behind) = lead_in else { return false };
+        rest = behind.trim_start();
+    }
+}
+
+/// What stands behind a phrase at the beginning of a text.
+fn without_phrase<'t>(text: &'t str, phrase: &str) -> Option<&'t str> {
+    let rest = text.strip_prefix(phrase)?;
+    // Chinese and Japanese have no blanks between their words.
+    let has_blanks = phrase.ends_with(|c: char| c < '\u{3000}');
+    let goes_on = has_blanks && phrase.ends_with(char::is_alphanumeric);
+    (!(goes_on && rest.starts_with(char::is_alphanumeric))).then_some(rest)
 }
 
 /// A turn is said at the beginning.
 const HEAD: usize = 80;
+/// Characters that are looked at for what is left.
+const READ: usize = 400;
+
+/// What a turn may begin with.
+const LEAD_INS: &[&str] = &[
+    "ok",
+    "okay",
+    "alright",
+    "great",
+    "now",
+    "and",
+    "so",
+    "but",
+    "then",
+    "well",
+    "actually",
+    "for",
+    "a",
+    "here's",
+    "here is",
+    "i have",
+    "let's do",
+    "let's start",
+    "on to",
+    "jetzt",
+    "und",
+    "nun",
+    "dann",
+    "eine",
+    "et",
+    "maintenant",
+    "une",
+    "y",
+    "ahora",
+    "una",
+    "e",
+    "agora",
+    "uma",
+    "ora",
+    "un",
+    "а",
+    "теперь",
+    "teraz",
+    "en",
+    "nu",
+    "een",
+];
 
 const TURNS: &[&str] = &[
     "new task",
@@ -122,18 +196,16 @@ const TURNS: &[&str] = &[
     "change of topic",
     "change of plan",
     "change topic",
-    "unrelated",
+    "unrelated:",
+    "unrelated question",
     "forget that,",
     "forget that.",
     "forget it,",
     "forget it.",
-    "forget about",
     "let's switch to",
     "lets switch to",
     "let's move on to",
     "moving on to",
-    "never mind",
-    "nevermind",
     "neue aufgabe",
     "nächste aufgabe",
     "andere aufgabe",

@@ -68,6 +68,8 @@ pub struct LostWiring {
     pub file: String,
     /// Not empty.
     pub events: Vec<Kind>,
+    /// Why the client passes over entries of ours that are still there.
+    pub cause: Option<String>,
 }
 
 /// A task's text as documents have it.

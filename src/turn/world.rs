@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::client::context_window::ContextUse;
 use crate::client::plan_file::{self, IsBelieved, PlanFile};
-use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
+use crate::client::settings::unwired::{Unwired, unwired};
 use crate::client::side_file::{self, SideFile};
 use crate::client::todos::{self, Todo};
 use crate::client::transcript::context_use::context_use;
@@ -179,16 +179,13 @@ impl Facts for World<'_> {
             return Ok(None);
         };
         let bytes = paths.read(scope).map_err(|error| error.to_string())?.unwrap_or_default();
-        let text = String::from_utf8(bytes).ok();
-        let Some(events) = text.and_then(|text| edit::unwired_events(&text)) else {
-            return Ok(None);
-        };
+        let Unwired { events, cause } = unwired(&String::from_utf8_lossy(&bytes));
         // Another version of ours did not wire all events; then it counts only if none is left.
         let is_ours = wired.version == env!("CARGO_PKG_VERSION");
         let is_lost = !events.is_empty() && (is_ours || events.len() == Kind::COUNT);
         let path = paths.path(scope).map_err(|error| error.to_string())?;
         let file = root::shown(&path, self.root, home.as_deref());
-        Ok(is_lost.then_some(LostWiring { file, events }))
+        Ok(is_lost.then_some(LostWiring { file, events, cause }))
     }
 
     fn unfinished(&self, tasks: &Path) -> Option<Unfinished> {

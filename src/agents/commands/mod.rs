@@ -110,7 +110,10 @@ fn at_work(project: &Project, agent: &Agent) -> String {
         time::human(time::age(&agent.started, now)),
         time::human(time::age(&agent.last_seen, now))
     );
-    out.push_str(&format!("task: {}\n", clip(agent.task_text(), 200)));
+    out.push_str(&format!(
+        "task: {}\n",
+        clip(agent.task.as_deref().unwrap_or("not known yet"), 200)
+    ));
     out.push_str(&format!("started: {}\n", project.date_and_time(&agent.started)));
     out.push_str(&format!("session: {}\n", agent.session_id));
     out.push_str(&started_by(agent.parent_agent.as_deref(), agent.workflow.as_deref()));

@@ -77,19 +77,6 @@ pub fn is_wired(text: &str) -> bool {
     tree::parse(text).is_ok_and(any_ours)
 }
 
-/// The events that no entry of ours is for; `None` if that cannot be said.
-pub fn unwired_events(text: &str) -> Option<Vec<Kind>> {
-    if is_blank(text) {
-        return Some(Kind::ALL.to_vec());
-    }
-    let root = tree::parse(text).ok()?;
-    let is_wired = |kind: &Kind| {
-        let own = events(&root).filter(|event| event.key == kind.wire());
-        own.flat_map(|event| handlers(&event.value)).any(is_ours)
-    };
-    Some(Kind::ALL.into_iter().filter(|kind| !is_wired(kind)).collect())
-}
-
 /// Whether there is anything of ours in it: an entry, or the status line.
 pub fn has_ours(text: &str) -> bool {
     let status_line = |root: Node| root.members().iter().any(status_line::is_ours);
@@ -134,13 +121,13 @@ pub fn check_shape(text: &str) -> Result<(), Malformed> {
 }
 
 /// The events under `hooks`, under every key of that name.
-fn events(root: &Node) -> impl Iterator<Item = &Member> {
+pub fn events(root: &Node) -> impl Iterator<Item = &Member> {
     let hooks = root.members().iter().filter(|member| member.key == "hooks");
     hooks.flat_map(|member| member.value.members())
 }
 
 /// All handlers of an event.
-fn handlers(groups: &Node) -> impl Iterator<Item = &Node> {
+pub fn handlers(groups: &Node) -> impl Iterator<Item = &Node> {
     groups.elements().iter().filter_map(|group| group.get("hooks")).flat_map(Node::elements)
 }
 

@@ -3,6 +3,8 @@
 //! guard something, so one that is wrong makes the client apply nothing of the file, its permission
 //! rules included; under other events only the entry is dropped.
 
+use std::ops::Range;
+
 use crate::client::settings::tree::{Node, line_and_column};
 
 /// The events whose hooks may forbid something.
@@ -18,6 +20,15 @@ pub struct Fault {
     pub what: &'static str,
     /// The client applies nothing of the file.
     pub voids_file: bool,
+    /// The place of what the client drops.
+    dropped: Range<usize>,
+}
+
+impl Fault {
+    /// Whether the client drops a handler for this, by itself or with what it stands in.
+    pub fn drops(&self, handler: &Node) -> bool {
+        self.dropped.start <= handler.span.start && handler.span.end <= self.dropped.end
+    }
 }
 
 /// What is wrong with the hooks of a settings file whose outermost shape is right.
@@ -25,54 +36,55 @@ pub fn faults(text: &str, root: &Node) -> Vec<Fault> {
     let mut found = Vec::new();
     // Of two equal keys the client sees the last one.
     for event in root.get("hooks").map_or(&[][..], Node::members) {
-        let mut fault = |node: &Node, what| {
+        let mut fault = |node: &Node, dropped: &Node, what| {
             found.push(Fault {
                 line: line_and_column(text, node.span.start).0,
                 event: event.key.clone(),
                 what,
                 voids_file: GUARDS.contains(&event.key.as_str()),
+                dropped: dropped.span.clone(),
             });
         };
         match event.value.is_array() {
             true => event.value.elements().iter().for_each(|group| check_group(group, &mut fault)),
             false if event.value.is_null() => {}
-            false => fault(&event.value, "must be a list"),
+            false => fault(&event.value, &event.value, "must be a list"),
         }
     }
     found
 }
 
-fn check_group(group: &Node, fault: &mut impl FnMut(&Node, &'static str)) {
+fn check_group(group: &Node, fault: &mut impl FnMut(&Node, &Node, &'static str)) {
     // `null` was not tried: nothing is said of it.
     let is_odd = |node: &&Node, is_right: bool| !is_right && !node.is_null();
     let matcher = group.get("matcher").filter(|matcher| is_odd(matcher, matcher.text().is_some()));
     if let Some(matcher) = matcher {
-        fault(matcher, "`matcher` must be a string");
+        fault(matcher, group, "`matcher` must be a string");
     }
     let Some(handlers) = group.get("hooks").filter(|hooks| hooks.is_array()) else {
-        return fault(group, "an entry must be an object with a list `hooks`");
+        return fault(group, group, "an entry must be an object with a list `hooks`");
     };
     for handler in handlers.elements() {
         if !handler.is_object() {
-            fault(handler, "a hook must be an object");
+            fault(handler, handler, "a hook must be an object");
             continue;
         }
         let kind = handler.get("type");
         if let Some(kind) = kind.filter(|kind| !kind.text().is_some_and(|k| TYPES.contains(&k))) {
-            fault(kind, "`type` is none that Claude Code knows");
+            fault(kind, handler, "`type` is none that Claude Code knows");
         }
         let is_command = kind.is_none_or(|kind| kind.text() == Some("command"));
         match handler.get("command") {
-            None if is_command => fault(handler, "`command` is missing"),
+            None if is_command => fault(handler, handler, "`command` is missing"),
             Some(command) if is_command && command.text().is_none() => {
-                fault(command, "`command` must be a string");
+                fault(command, handler, "`command` must be a string");
             }
             _ => {}
         }
         let timeout = handler.get("timeout");
         let timeout = timeout.filter(|timeout| is_odd(timeout, timeout.number().is_some()));
         if let Some(timeout) = timeout {
-            fault(timeout, "`timeout` must be a number");
+            fault(timeout, handler, "`timeout` must be a number");
         }
     }
 }

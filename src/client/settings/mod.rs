@@ -12,5 +12,6 @@ pub mod matcher;
 pub mod scope;
 pub mod status_line;
 pub mod tree;
+pub mod unwired;
 #[cfg(test)]
 pub mod wiring_files;

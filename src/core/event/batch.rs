@@ -35,10 +35,15 @@ const DENIALS: [(&str, &str); 6] = [
     ("Permission to ", " has been denied"),
     ("Permission for this ", " was denied "),
     ("Claude requested permissions to ", ""),
-    ("This command requires approval", ""),
+    (NEEDS_APPROVAL, ""),
     ("Current permission mode (", ") requires approval for this "),
     ("", " needs approval. The path is "),
 ];
+
+/// This one is the whole of its line.
+const NEEDS_APPROVAL: &str = "This command requires approval";
+/// The only denial of a tool that gives other people's text which has more than one line.
+const SAFETY_CHECK: &str = " was denied by a built-in Claude Code safety check";
 
 /// A call that was not carried out.
 pub struct RefusedCall<'a> {
@@ -113,11 +118,17 @@ fn denial(response: &str, tool: &str) -> Option<bool> {
         return Some(false);
     }
     let denies = |(start, more): &(&str, &str)| line.starts_with(start) && line.contains(more);
+    // A program that says the same has been run, and mostly says more.
+    let is_whole = OWN_WORDS.contains(&tool)
+        || line.contains(SAFETY_CHECK)
+        || response.trim_end().lines().count() <= 1;
+    let says_more =
+        line.strip_prefix(NEEDS_APPROVAL).is_some_and(|rest| !matches!(rest.trim(), "" | "."));
     // One that names a tool names this one.
     let names_other = line
         .strip_prefix("Permission to use ")
         .is_some_and(|rest| !rest.starts_with(&format!("{tool} ")));
-    (DENIALS.iter().any(denies) && !names_other).then_some(true)
+    (is_whole && !says_more && !names_other && DENIALS.iter().any(denies)).then_some(true)
 }
 
 #[cfg(test)]
@@ -180,9 +191,10 @@ mod tests {
             ),
             (
                 "Bash",
-                "Permission for this command was denied by a built-in Claude Code safety check",
+                "Permission for this command was denied by a built-in Claude Code safety check\n\nmore",
                 true,
             ),
+            ("Edit", "Permission to use Edit has been denied.\nmore", true),
             ("Bash", "PreToolUse:Bash hook error: because policy", false),
         ] {
             assert_eq!(is_refused(tool, response), Some(is_denied), "{response}");
@@ -200,6 +212,10 @@ mod tests {
             ("Bash", "the deploy needs approval"),
             ("Bash", "Permission to use Read has been denied."),
             ("Bash", "a log\nPermission to use Bash with command x has been denied."),
+            ("Bash", "This command requires approval: see docs\nmore"),
+            ("Bash", "This command requires approval: see docs"),
+            ("Bash", "Permission to use Bash with command rm x has been denied.\nmore"),
+            ("mcp__ci__log", "Claude requested permissions to write to /x\nmore"),
             ("Bash", "PreToolUse:Edit hook error: of another call"),
             (
                 "Bash",

@@ -104,7 +104,7 @@ pub fn run(
         store.tell(branch.standing.session.as_deref(), line.text(text));
         Ok((file, count))
     })?;
-    let status = status(kind, &branch.standing);
+    let status = status(kind, &branch.standing, &words);
     if options.json {
         let value = json!({"file": file, "type": kind.name(), "branch": name, "status": status, "count": count});
         return print_json(&value);
