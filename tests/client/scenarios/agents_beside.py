@@ -51,7 +51,7 @@ def nested_agents(bench, check):
     said = in_another_terminal(bench, "agents").stdout
     (bench.root / "tree").touch()
     client.finish()
-    lines = said.splitlines()
+    lines = said.splitlines()[1:]  # Below the head.
     check.equal("agents that are shown", len(lines), 3)
     check.that("the outer one first", lines and lines[0].endswith("outer work"), said)
     check.equal("those below it", sorted((line[:2], line.split("  ")[-1].strip()) for line in lines[1:]),
@@ -77,7 +77,7 @@ def agents_that_only_think(bench, check):
     time.sleep(1.5)
     wanted = [f"think about {n}" for n in numbers]
     said = in_another_terminal(bench, "agents").stdout
-    check.equal("what `agents` says", sorted(line.split("  ")[-1].strip() for line in said.splitlines()), wanted)
+    check.equal("what `agents` says", sorted(line.split("  ")[-1].strip() for line in said.splitlines()[1:]), wanted)
     status = json.loads(in_another_terminal(bench, "status", "--json").stdout)
     check.equal("what `status` says", sorted(str(entry["task"]) for entry in status["agents"]["agents"]), wanted)
     wait_until(lambda: any(line["event"] == "SubagentStop" for line in bench.books.log()))
