@@ -132,7 +132,7 @@ fn who_works_is_not_stuck_and_who_is_silent_is() {
     assert_eq!(shop.counts(), [2, 0, 0, 1]);
     let listed = good(shop.run(&["agents", "stuck"]));
     assert!(
-        listed.starts_with("silent  running")
+        listed.contains("\nsilent  running")
             && !listed.contains("busy")
             && listed.contains("agents nudge ID"),
         "{listed}"
@@ -362,7 +362,7 @@ fn every_view_looks_at_the_side_files_and_shows_who_started_whom() {
         &json!({"agentType": "workflow-subagent", "description": "review:auth"}),
     );
     let listed = good(shop.run(&["agents"]));
-    let lines: Vec<&str> = listed.lines().collect();
+    let lines: Vec<&str> = listed.lines().skip(1).collect();
     assert!(lines[0].starts_with("a1 ") && lines[0].ends_with("Outer work"), "{listed}");
     assert!(lines[1].starts_with("└ a2 ") && lines[1].ends_with("Inner work"), "{listed}");
     assert!(lines[2].starts_with("a3 ") && lines[2].ends_with("review:auth"), "{listed}");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::client::transcript::Tokens;
-use crate::client::transcript::usage::{Cost, Usage};
+use crate::client::transcript::usage::{self, Cost, Usage};
 use crate::core::entries::{self, Beside, Entries, Field, Shared, Slot};
 use crate::core::json;
 use crate::core::json::scan::Span;
@@ -287,6 +287,7 @@ impl Metrics {
                 entry.agents.extra = earlier.agents.extra;
                 entry.quality.extra = earlier.quality.extra;
                 entry.errors.extra = earlier.errors.extra;
+                usage::keep_extra(&mut entry.usage, earlier.usage);
                 if let (Some(tokens), Some(earlier)) = (&mut entry.tokens, earlier.tokens) {
                     tokens.extra = earlier.extra;
                 }

@@ -241,6 +241,18 @@ impl Usage {
     }
 }
 
+/// What these rows had that is not known here stays with the row of the same day, agent and model.
+pub fn keep_extra(rows: &mut [Usage], earlier: Vec<Usage>) {
+    for was in earlier {
+        let is_same = |row: &&mut Usage| {
+            (&row.day, &row.agent, &row.model) == (&was.day, &was.agent, &was.model)
+        };
+        if let Some(row) = rows.iter_mut().find(is_same) {
+            row.tokens.extra = was.tokens.extra;
+        }
+    }
+}
+
 pub fn sum_of(rows: &[Usage]) -> Tokens {
     let mut all = Tokens::default();
     rows.iter().for_each(|row| all.add(&row.tokens));
