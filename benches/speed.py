@@ -253,11 +253,12 @@ def main() -> None:
         rows = [*bench.ephemeral(), *bench.mixed(), *bench.durable(), *bench.transcripts()]
         bench.fresh.verify()
         bench.aged.verify()
+        # Within a minute of the last event: then a session is marked as seen, which is a write.
+        counts = bench.counts()
         rows += bench.executions()
         rows += bench.histories()
         rows += bench.redaction()
         rows += bench.scripts()
-        counts = bench.counts()
     load = os.getloadavg()[0]
     print(f"{starts} starts of each, medians; load {load:.1f}.\n\n{table(rows)}\n")
     for what, counted in counts.items():
