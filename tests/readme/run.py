@@ -57,6 +57,8 @@ class Newcomer:
             self.run(f"(and out again: {scope})", f"cd {self.quoted(self.project)}; hookkeeper uninstall --scope {scope}")
 
     def an_id(self, system):
+        if system == "sessions":
+            return json.loads((self.project / ".claude/state/session/current.json").read_text())["session_id"]
         document = json.loads((self.project / ".claude/state" / IDS[system]).read_text())
         return document[system][-1]["id"]
 

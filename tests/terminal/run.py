@@ -131,7 +131,7 @@ def looking(shop):
             check(f"{name}: what is typed is no command", "/priceq" in text, text)
             tmux.press("BSpace", "Enter")
             text = tmux.until(lambda text: "only rows with `price`" in text)
-            check(f"{name}: / keeps the rows with a text", "Why does the price l" in text and "Audit" not in text, text)
+            check(f"{name}: / keeps the rows with a text", "Why does the price" in text and "Audit" not in text, text)
             tmux.press("Escape")
             text = tmux.until(lambda text: "Audit" in text and "only rows" not in text)
             check(f"{name}: Escape drops the filter", "Audit" in text and "only rows" not in text, text)
