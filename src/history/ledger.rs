@@ -72,27 +72,15 @@ impl Ledger {
             });
         }
         let journal = asked.agents.then(|| view.journal());
-        for entry in metrics.newest(usize::MAX).into_iter().chain(ledger.archive(view)) {
+        let (archived, damaged) = view.archived_metrics();
+        ledger.damaged = damaged;
+        for entry in metrics.newest(usize::MAX).into_iter().chain(archived) {
             if known.insert(entry.session_id.clone()) {
                 ledger.sessions.push(ended(entry, journal.as_ref()));
             }
         }
         ledger.sessions.retain_mut(|session| session.cut(asked.since));
         ledger
-    }
-
-    /// The entries of the archive, the newest first.
-    fn archive(&mut self, view: &View) -> Vec<Entry> {
-        let archive = view.metrics_archive();
-        let mut entries = Vec::new();
-        for line in archive.split(|byte| *byte == b'\n').rev() {
-            match serde_json::from_slice::<Entry>(line) {
-                Ok(entry) => entries.push(entry),
-                Err(_) if line.trim_ascii().is_empty() => {}
-                Err(_) => self.damaged += 1,
-            }
-        }
-        entries
     }
 }
 

@@ -142,23 +142,17 @@ impl Span {
     }
 }
 
-/// The metrics of sessions that have ended, newest first: `most` of them, the archive too if it is
-/// needed.
-pub fn ended_sessions(view: &View, most: usize) -> Vec<Entry> {
-    let mut ended = view.get::<Metrics>().unwrap_or_default().newest(most);
-    if ended.len() < most {
-        let archive = view.metrics_archive();
-        let lines: Vec<&[u8]> = archive.split(|byte| *byte == b'\n').collect();
-        let read = lines.iter().rev().filter_map(|line| serde_json::from_slice(line).ok());
-        ended.extend(read.take(most - ended.len()));
-    }
+/// The metrics of all sessions that have ended, newest first, those in the archive too.
+pub fn ended_sessions(view: &View) -> Vec<Entry> {
+    let mut ended = view.get::<Metrics>().unwrap_or_default().newest(usize::MAX);
+    ended.extend(view.archived_metrics().0);
     ended
 }
 
 /// The ids of all sessions that anything is known of; of those with a journal alone, its stem.
 pub fn known_ids(view: &View) -> Vec<String> {
     let mut ids: Vec<String> = view.lives().into_iter().map(|live| live.session_id).collect();
-    ids.extend(ended_sessions(view, usize::MAX).into_iter().map(|entry| entry.session_id));
+    ids.extend(ended_sessions(view).into_iter().map(|entry| entry.session_id));
     let known: std::collections::HashSet<String> = ids.iter().map(|id| journal::stem(id)).collect();
     let stems = view.journal().sessions().into_iter().map(|files| files.stem);
     ids.extend(stems.filter(|stem| !known.contains(stem)));
@@ -173,7 +167,7 @@ pub fn summarize(view: &View, session_id: &str, now: Time) -> SessionSummary {
     let journal = view.journal();
     let metrics = view.get::<Metrics>().unwrap_or_default();
     let entry = metrics.find(session_id).or_else(|| {
-        let all = ended_sessions(view, usize::MAX);
+        let all = ended_sessions(view);
         all.into_iter().find(|entry| entry.session_id == session_id)
     });
     match entry {

@@ -11,7 +11,7 @@ use crate::errors::document::Errors;
 use crate::session::active::Active;
 use crate::session::current::{Current, CurrentFile, latest};
 use crate::session::live::{HOOKS_VERSION, Live};
-use crate::session::metrics::Metrics;
+use crate::session::metrics::{self, Metrics};
 use crate::session::running_agents;
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
@@ -188,9 +188,23 @@ impl View {
         live_sessions(&self.state(), &self.settings())
     }
 
+    /// The metrics that were moved to the archive, newest first, and how many of its lines are
+    /// damaged.
+    pub fn archived_metrics(&self) -> (Vec<metrics::Entry>, usize) {
+        let (mut entries, mut damaged) = (Vec::new(), 0);
+        for line in self.metrics_archive().split(|byte| *byte == b'\n').rev() {
+            match serde_json::from_slice(line) {
+                Ok(entry) => entries.push(entry),
+                Err(_) if line.trim_ascii().is_empty() => {}
+                Err(_) => damaged += 1,
+            }
+        }
+        (entries, damaged)
+    }
+
     /// The lines of the metrics' archive: it only grows, beyond what is read as a document.
-    pub fn metrics_archive(&self) -> Vec<u8> {
-        let path = crate::session::metrics::ARCHIVE.path;
+    fn metrics_archive(&self) -> Vec<u8> {
+        let path = metrics::ARCHIVE.path;
         let Some((folder, name)) = path.rsplit_once('/') else { return Vec::new() };
         let Some(folder) = self.folder(folder) else { return Vec::new() };
         let size = usize::try_from(folder.size(name)).unwrap_or(usize::MAX);

@@ -99,7 +99,7 @@ fn count_all(view: &View, errors: &Errors) -> Tally {
     live.total = live.total.max(errors.summary.total);
     live.recovered = live.recovered.max(errors.summary.recovered);
     live.escalated = live.escalated.max(errors.summary.escalated);
-    for entry in ended_sessions(view, usize::MAX) {
+    for entry in ended_sessions(view) {
         if lives.iter().all(|session| session.session_id != entry.session_id) {
             live.join(&entry.errors);
         }

@@ -60,7 +60,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     };
     let lives = view.lives();
     let ended = match options.all {
-        true => ended_sessions(&view, usize::MAX),
+        true => ended_sessions(&view),
         false => metrics.newest(options.limit),
     };
     if options.json {
