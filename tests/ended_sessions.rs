@@ -20,8 +20,7 @@ const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
 
 /// The same project at another time, two hours east of UTC; who made it removes it.
 fn at(scratch: &Scratch, time: &str) -> ManuallyDrop<Scratch> {
-    let mut same = ManuallyDrop::new(scratch.same());
-    same.env.insert("HOOKKEEPER_FIXED_TIME".into(), time.into());
+    let mut same = scratch.at(time);
     same.env.insert("TZ".into(), "XYZ-2".into());
     same
 }

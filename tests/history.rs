@@ -11,7 +11,6 @@ mod support;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::mem::ManuallyDrop;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Stdio;
 
@@ -19,13 +18,6 @@ use serde_json::{Value, json};
 use support::{Scratch, event, good, refused};
 
 const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
-
-/// The same project at another time; who made it removes it.
-fn at(scratch: &Scratch, time: &str) -> ManuallyDrop<Scratch> {
-    let mut same = ManuallyDrop::new(scratch.same());
-    same.env.insert("HOOKKEEPER_FIXED_TIME".into(), time.into());
-    same
-}
 
 fn prompt(session: &str, text: &str) -> Value {
     event(session, "UserPromptSubmit", json!({"prompt": text, "prompt_id": "p1"}))
@@ -43,10 +35,10 @@ fn bash(session: &str, command: &str) -> Value {
 /// Two sessions, one after the other, each with a prompt and a call.
 fn shop() -> Scratch {
     let scratch = Scratch::new();
-    at(&scratch, "2026-01-29T10:30:00Z").hook(&prompt(SESSION, "Review the shop"));
-    at(&scratch, "2026-01-29T10:30:10Z").hook(&bash(SESSION, "cargo test"));
-    at(&scratch, "2026-01-29T10:31:00Z").hook(&prompt("s2", "Close the till"));
-    at(&scratch, "2026-01-29T10:31:10.250Z").hook(&bash("s2", "make till"));
+    scratch.at("2026-01-29T10:30:00Z").hook(&prompt(SESSION, "Review the shop"));
+    scratch.at("2026-01-29T10:30:10Z").hook(&bash(SESSION, "cargo test"));
+    scratch.at("2026-01-29T10:31:00Z").hook(&prompt("s2", "Close the till"));
+    scratch.at("2026-01-29T10:31:10.250Z").hook(&bash("s2", "make till"));
     scratch
 }
 
@@ -58,7 +50,7 @@ fn journal(scratch: &Scratch, session: &str) -> Vec<Value> {
 #[test]
 fn the_log_is_in_local_time_for_people_and_in_utc_for_programs() {
     let scratch = shop();
-    let mut here = at(&scratch, "2026-01-29T12:00:00Z");
+    let mut here = scratch.at("2026-01-29T12:00:00Z");
     here.env.insert("TZ".into(), "XYZ-2".into());
     let text = good(here.run(&["log"], b""));
     assert_eq!(
@@ -83,7 +75,7 @@ fn the_log_is_in_local_time_for_people_and_in_utc_for_programs() {
 #[test]
 fn the_log_shows_what_is_asked_for() {
     let scratch = shop();
-    let here = at(&scratch, "2026-01-29T10:32:00Z");
+    let here = scratch.at("2026-01-29T10:32:00Z");
     let count = |args: &[&str]| {
         let all = [&["log", "--json"], args].concat();
         good(here.run(&all, b"")).lines().count()
@@ -146,7 +138,7 @@ fn damaged_lines_are_passed_over_and_named_and_the_next_line_is_whole() {
     let whole = fs::read_to_string(&file).unwrap();
     let newer = r#"{"v":9,"time":"2026-01-29T10:32:00.000Z","kind":"dream","session":"s2"}"#;
     fs::write(&file, format!("{newer}\n{whole}\n\u{0}\u{0}\n{{\"v\":1,\"ti")).unwrap();
-    at(&scratch, "2026-01-29T10:33:00Z").hook(&bash("s2", "make all"));
+    scratch.at("2026-01-29T10:33:00Z").hook(&bash("s2", "make all"));
     let text = good(scratch.run(&["log", "-n", "0"], b""));
     assert!(text.contains("Bash make till") && text.contains("Bash make all"), "{text}");
     let last = text.lines().last().unwrap();

@@ -10,22 +10,15 @@
 mod support;
 
 use std::fs;
-use std::mem::ManuallyDrop;
 
 use serde_json::{Value, json};
 use support::{Scratch, event, good, refused};
-
-fn at(scratch: &Scratch, time: &str) -> ManuallyDrop<Scratch> {
-    let mut same = ManuallyDrop::new(scratch.same());
-    same.env.insert("HOOKKEEPER_FIXED_TIME".into(), time.into());
-    same
-}
 
 /// Two sessions: a prompt, an agent with a finding, an error; the first one has ended.
 fn shop() -> Scratch {
     let mut scratch = Scratch::new();
     let say = |time: &str, session: &str, name: &str, fields: Value| {
-        at(&scratch, time).hook(&event(session, name, fields));
+        scratch.at(time).hook(&event(session, name, fields));
     };
     say(
         "2026-01-20T10:00:00Z",

@@ -7,6 +7,7 @@ pub mod books;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,13 @@ impl Scratch {
     /// The same project, with an environment of its own. It is not removed.
     pub fn same(&self) -> Self {
         Self { home: self.home.clone(), env: self.env.clone() }
+    }
+
+    /// The same project at another time; who made it removes it.
+    pub fn at(&self, time: &str) -> ManuallyDrop<Self> {
+        let mut same = ManuallyDrop::new(self.same());
+        same.env.insert("HOOKKEEPER_FIXED_TIME".into(), time.into());
+        same
     }
 
     pub fn home(&self) -> &Path {
