@@ -11,6 +11,7 @@ A rule is tried for every request, in order:
      "times": 1,                 how often the rule may answer
      "delay": 0.5,               seconds to wait first
      "input_tokens": 1000,       what the request is said to have cost
+     "usage": {...},             the same in the API's own fields
      "reply": [blocks]}          content blocks: {"type":"text",...} or {"type":"tool_use","name":...,"input":...}
     {"match": "text", "status": 429, "etype": "rate_limit_error", "emsg": "slow down"}    an API error instead
 
@@ -118,7 +119,7 @@ def _handler(api):
                     block.setdefault("id", f"toolu_{api.run}{number:03d}{j:02d}")
             stop = "tool_use" if any(b["type"] == "tool_use" for b in blocks) else "end_turn"
             usage = {"input_tokens": rule.get("input_tokens", 1000), "output_tokens": 20,
-                     "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+                     "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, **rule.get("usage", {})}
             head = {"id": f"msg_{api.run}{number:03d}", "type": "message", "role": "assistant",
                     "model": body.get("model"), "stop_sequence": None}
             if body.get("stream"):
