@@ -1,6 +1,7 @@
 //! The table of names: argv\[0\] or argv\[1\] to what to run. The hook path is found here, before
 //! clap is built.
 
+use crate::core::command_line;
 use crate::core::event::Kind;
 
 #[derive(Debug, PartialEq)]
@@ -13,8 +14,7 @@ pub enum Applet {
 }
 
 pub fn find(args: &[String]) -> Applet {
-    let called = args.first().map_or("", String::as_str);
-    let called = called.rsplit('/').next().unwrap_or(called);
+    let called = command_line::program(args);
     let stem = [".sh", ".py"].iter().find_map(|end| called.strip_suffix(end)).unwrap_or(called);
     if let Some(kind) = Kind::from_script(stem).or_else(|| Kind::from_name(stem)) {
         return Applet::Hook(Some(kind));

@@ -42,8 +42,16 @@ const ROOMS: [&str; 25] = [
 ];
 
 /// What nothing on the hook path may reach, and the rooms that may.
-const HEAVY: [&str; 7] =
-    ["anyhow", "clap", "clap_complete", "clap_mangen", "maud", "ratatui", "similar"];
+const HEAVY: [&str; 8] = [
+    "anyhow",
+    "clap",
+    "clap_complete",
+    "clap_mangen",
+    "maud",
+    "ratatui_core",
+    "ratatui_crossterm",
+    "similar",
+];
 const PEOPLES_ROOMS: [&str; 5] = ["report", "console", "view", "commands", "cli"];
 
 #[test]

@@ -119,3 +119,75 @@ fn folder_owner(
     let is_own = owner == branch || means_us(&owner);
     Ok(if is_own { FolderOwner::Own } else { FolderOwner::Other })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::state::map::Files;
+    use crate::state::{Aside, Doc};
+
+    /// A file system that takes names for the same whose case or composition differs, as those of
+    /// macOS and Windows do. It keeps the names as they were first given.
+    #[derive(Clone, Default)]
+    struct Folding(Files);
+
+    fn folded(path: &str) -> String {
+        let composed = path.replace("e\u{301}", "é").replace("\u{1100}\u{1161}", "가");
+        composed.to_lowercase()
+    }
+
+    impl Source for Folding {
+        fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>> {
+            self.0.bytes(&folded(path))
+        }
+
+        fn names(&self, folder: &str) -> Result<Vec<String>> {
+            self.0.names(&folded(folder))
+        }
+
+        fn has_folder(&self, folder: &str) -> Result<bool> {
+            self.0.has_folder(&folded(folder))
+        }
+
+        fn is_folder(&self, path: &str) -> bool {
+            self.0.is_folder(&folded(path))
+        }
+
+        fn modified(&self, path: &str) -> i64 {
+            self.0.modified(&folded(path))
+        }
+
+        fn put_aside(&self, doc: &Doc, why: &str) -> Result<Aside> {
+            self.0.put_aside(doc, why)
+        }
+    }
+
+    /// Branches that one folder would do for, on such a file system.
+    const ALIKE: [&[&str]; 4] = [
+        &["feat", "Feat", "FEAT"],
+        &["caf\u{e9}", "cafe\u{301}", "CAF\u{c9}"],
+        &["\u{ac00}", "\u{1100}\u{1161}"],
+        &["Fix/Login", "fix/login", "fix-login", "fix/LOGIN"],
+    ];
+
+    #[test]
+    fn branches_that_differ_by_case_or_composition_have_folders_of_their_own() {
+        for branches in ALIKE {
+            let mut disk = Folding::default();
+            for round in 0..2 {
+                let mut folders = BTreeSet::new();
+                for branch in branches {
+                    let key = find_key(&disk, branch, |owner| branches.contains(&owner)).unwrap();
+                    assert!(folders.insert(folded(key.as_str())), "{branch} in round {round}");
+                    let path = folded(&BranchState::doc(&key).below_claude());
+                    let text = serde_json::json!({"branch": branch}).to_string();
+                    let before = disk.bytes(&path).unwrap();
+                    assert!(before.is_none_or(|bytes| bytes == text.as_bytes()), "{branch}");
+                    disk = Folding(disk.0.with_bytes(&path, &text));
+                }
+            }
+        }
+    }
+}

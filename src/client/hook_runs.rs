@@ -48,8 +48,7 @@ pub fn dir_of(client_dir: &Path, root: &Path) -> PathBuf {
 /// The transcripts in a directory and those of its sessions' agents, with their times.
 pub fn transcripts(dir: &Path) -> std::io::Result<Vec<(SystemTime, PathBuf)>> {
     let mut found = Vec::new();
-    for entry in dir.read_dir()? {
-        let path = entry?.path();
+    for path in files::entries(dir)? {
         if is_transcript(&path) {
             found.push(path);
         } else {
@@ -67,8 +66,8 @@ pub fn of_session(transcript: &Path) -> Vec<(SystemTime, PathBuf)> {
 
 /// The transcripts of a session's agents, by the session's folder.
 pub fn agents_of(session: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = session.join("subagents").read_dir() else { return Vec::new() };
-    entries.flatten().map(|entry| entry.path()).filter(|path| is_transcript(path)).collect()
+    let entries = files::entries(&session.join("subagents")).unwrap_or_default();
+    entries.into_iter().filter(|path| is_transcript(path)).collect()
 }
 
 fn is_transcript(path: &Path) -> bool {

@@ -61,10 +61,10 @@ fn is_plain(path: &Path) -> bool {
 }
 
 fn newest(folder: &Path, is_believed: IsBelieved) -> Option<String> {
-    let entries = std::fs::read_dir(folder).ok()?.take(FILES).filter_map(Result::ok);
+    let entries = files::entries(folder).ok()?.into_iter().take(FILES);
     let plans = entries.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        let meta = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let name = entry.file_name()?.to_str()?.to_owned();
+        let meta = entry.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
         let is_plan = name.ends_with(".md") && !name.starts_with('.');
         (is_plan && is_believed(&name)).then_some((meta.modified().ok()?, name))
     });

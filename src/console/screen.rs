@@ -5,17 +5,20 @@ use std::panic;
 use std::sync::Once;
 use std::time::Duration;
 
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::style::ResetColor;
-use ratatui::crossterm::terminal::{
+use ratatui_core::terminal::{Frame, Terminal};
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::cursor::{Hide, Show};
+use ratatui_crossterm::crossterm::event::{
+    self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
+};
+use ratatui_crossterm::crossterm::style::ResetColor;
+use ratatui_crossterm::crossterm::terminal::{
     self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use ratatui::crossterm::{execute, queue};
-use ratatui::{Frame, Terminal};
+use ratatui_crossterm::crossterm::{execute, queue};
 
 use crate::process::signals::Signals;
+use crate::process::system::streams::stdout_is_gone;
 
 /// The longest that a signal is not noticed.
 const SLICE: Duration = Duration::from_millis(200);
@@ -68,7 +71,7 @@ impl Screen {
     pub fn input(&mut self, patience: Duration) -> io::Result<Input> {
         let mut left = patience;
         loop {
-            if self.signals.say_end() || is_gone() {
+            if self.signals.say_end() || stdout_is_gone() {
                 return Ok(Input::Interrupt);
             }
             if self.signals.say_resumed() {
@@ -107,15 +110,6 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
-}
-
-/// Whether the terminal was closed. Nobody has to send a signal then.
-fn is_gone() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = rustix::stdio::stdout();
-    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
-    let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    polled.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
 /// How many columns stdout's terminal has.

@@ -60,7 +60,20 @@ fn unwrapped(step: &[String]) -> &[String] {
 /// The name of a program, without its directory.
 pub fn program(step: &[String]) -> &str {
     let word = step.first().map_or("", String::as_str);
-    word.rsplit('/').next().unwrap_or(word)
+    match cfg!(windows) {
+        true => program_on_windows(word),
+        false => word.rsplit('/').next().unwrap_or(word),
+    }
+}
+
+/// Windows has two separators, and an ending that is no part of the name.
+fn program_on_windows(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let at = name.len().saturating_sub(".exe".len());
+    match name.split_at_checked(at) {
+        Some((stem, end)) if end.eq_ignore_ascii_case(".exe") => stem,
+        _ => name,
+    }
 }
 
 /// Whether the command runs tests: then a non-zero exit is what was asked for.
@@ -224,6 +237,18 @@ fn flush(word: &mut String, tokens: &mut Vec<Token>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_of_windows_is_known_by_its_name() {
+        for word in
+            ["hookkeeper", "C:\\a b\\hookkeeper.exe", "C:/bin/HookKeeper.EXE", "hookkeeper.exe"]
+        {
+            assert_eq!(program_on_windows(word).to_lowercase(), "hookkeeper", "{word}");
+        }
+        assert_eq!(program_on_windows("C:\\hookkeeper.cmd"), "hookkeeper.cmd");
+        assert_eq!(program_on_windows("é"), "é");
+        assert_eq!(program_on_windows(""), "");
+    }
 
     #[test]
     fn steps_are_what_was_tried() {

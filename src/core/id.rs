@@ -50,7 +50,8 @@ impl BranchKey {
         let dashed = branch.replace('/', "-");
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '#' | '@' | '+');
         let good = !dashed.starts_with('.') && dashed.len() <= 100 && dashed.chars().all(plain);
-        if good && !dashed.is_empty() { Self(dashed) } else { Self(digest_name(branch)) }
+        let good = good && !dashed.is_empty() && (!cfg!(windows) || is_name_on_windows(&dashed));
+        if good { Self(dashed) } else { Self(digest_name(branch)) }
     }
 
     /// A branch's key with a digest, for when another branch has the name.
@@ -160,6 +161,20 @@ fn is_device(id: &str) -> bool {
             .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
+/// Whether Windows takes a name for a device, whatever its case and its extension.
+pub fn is_device_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_lowercase();
+    let digit = |c: char| stem.strip_suffix(c).is_some_and(|rest| matches!(rest, "com" | "lpt"));
+    is_device(&stem)
+        || matches!(stem.as_str(), "conin$" | "conout$")
+        || ['\u{b9}', '\u{b2}', '\u{b3}'].into_iter().any(digit)
+}
+
+/// Whether Windows can have a folder of this name, whose characters it knows.
+fn is_name_on_windows(name: &str) -> bool {
+    !name.ends_with('.') && !is_device_name(name)
+}
+
 fn digest_name(id: &str) -> String {
     let mut name = sha256_hex(id.as_bytes());
     name.truncate(40);
@@ -183,6 +198,16 @@ mod tests {
         let long = "a".repeat(65);
         for id in ["", "..", "a/b", "A", "con", "lpt1", "synthesis", "-x", "a.b", "x-1", &long] {
             assert!(FileStem::from_id(id).as_str().starts_with("x-"), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_branch_of_a_device_is_no_name_on_windows() {
+        for branch in ["con", "NUL", "aux.c", "com1", "com\u{b2}", "a."] {
+            assert!(!is_name_on_windows(branch), "{branch}");
+        }
+        for branch in ["main", "feat-con", "console", "com", "com10", "v1.2", "nulls"] {
+            assert!(is_name_on_windows(branch), "{branch}");
         }
     }
 

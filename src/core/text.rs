@@ -82,8 +82,30 @@ pub fn short_count(count: u64) -> String {
 }
 
 /// A path below the project's root as the project sees it.
-pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
-    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+pub fn relative(path: &str, root: &str) -> String {
+    if cfg!(windows) {
+        return relative_on_windows(path, root);
+    }
+    path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path).to_owned()
+}
+
+/// Windows has two separators, and does not mind the case. What is below the root is written as it
+/// is everywhere else.
+fn relative_on_windows(path: &str, root: &str) -> String {
+    const SEPARATORS: [char; 2] = ['/', '\\'];
+    let root = root.trim_end_matches(SEPARATORS);
+    let same = |(a, b): (char, char)| {
+        a.eq_ignore_ascii_case(&b) || (SEPARATORS.contains(&a) && SEPARATORS.contains(&b))
+    };
+    let is_below = |above: &str| {
+        above.chars().count() == root.chars().count() && above.chars().zip(root.chars()).all(same)
+    };
+    match path.split_at_checked(root.len()) {
+        Some((above, below)) if below.starts_with(SEPARATORS) && is_below(above) => {
+            below.trim_start_matches(SEPARATORS).replace('\\', "/")
+        }
+        _ => path.to_owned(),
+    }
 }
 
 /// `src/login.rs:12`, or the file alone; `None` if no file is known.
@@ -105,5 +127,19 @@ mod tests {
     fn counts_are_short() {
         let spelled = [999, 1000, 45_210, 999_949, 999_950, 12_345_678].map(short_count);
         assert_eq!(spelled, ["999", "1.0k", "45.2k", "999.9k", "1.0M", "12.3M"]);
+    }
+
+    #[test]
+    fn a_path_of_windows_is_below_its_root() {
+        let root = "C:\\Users\\dev\\shop";
+        for path in ["C:\\Users\\dev\\shop\\src\\a.ts", "c:/users/dev/shop/src/a.ts"] {
+            assert_eq!(relative_on_windows(path, root), "src/a.ts");
+            assert_eq!(relative_on_windows(path, "C:\\Users\\dev\\shop\\"), "src/a.ts");
+        }
+        for path in
+            ["C:\\Users\\dev\\shopping\\a", "D:\\Users\\dev\\shop\\a", root, "src\\a", "\u{e9}"]
+        {
+            assert_eq!(relative_on_windows(path, root), path);
+        }
     }
 }

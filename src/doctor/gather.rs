@@ -91,7 +91,7 @@ fn read(path: &Path) -> SettingsContent {
 
 /// Whether we can see what is in a directory; one that does not exist hides nothing.
 fn is_open(dir: &Path) -> bool {
-    !dir.exists() || dir.read_dir().is_ok()
+    !dir.exists() || files::entries(dir).is_ok()
 }
 
 fn look_for_programs(process: &Process, roots: &SearchRoots, file: &mut ExaminedSettings) {
@@ -184,6 +184,6 @@ fn transcripts(root: &Path, client_dir: Option<&Path>) -> Transcripts {
 
 /// The client names them after the path without symlinks.
 pub fn transcripts_dir(client_dir: &Path, root: &Path) -> PathBuf {
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let root = root.canonicalize().map_or_else(|_| root.to_owned(), files::without_prefix);
     hook_runs::dir_of(client_dir, &root)
 }

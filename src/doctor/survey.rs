@@ -4,13 +4,11 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use rustix::fs::{Access, AtFlags, FileType};
-
 use crate::core::error::Result;
 use crate::core::journal::Entry;
 use crate::session::live::Live;
 use crate::store::NEW;
-use crate::store::dir::Dir;
+use crate::store::dir::{Dir, Standing};
 use crate::store::home::{self, IGNORE, LOCK};
 use crate::store::journal::{self, Journal};
 use crate::store::lock::{self, Taken};
@@ -133,21 +131,14 @@ pub fn hide_from_git(root: &Path, home: Option<&Path>) -> Result<()> {
 }
 
 fn place(state: &Dir) -> StatePlace {
-    let us = rustix::process::geteuid();
-    match rustix::fs::statat(rustix::fs::CWD, state.path(), AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => StatePlace::There {
-            ours: stat.st_uid == us.as_raw() || us.is_root(),
-            writable: writable(state.path()),
-            open: stat.st_mode & 0o022 != 0,
-        },
-        Err(error) => {
-            StatePlace::Bad(format!("{}: {}", state.path().display(), std::io::Error::from(error)))
-        }
+    match state.standing() {
+        Ok(Standing { ours, writable, open }) => StatePlace::There { ours, writable, open },
+        Err(error) => StatePlace::Bad(format!("{}: {error}", state.path().display())),
     }
 }
 
 fn writable(dir: &Path) -> bool {
-    rustix::fs::access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok()
+    Dir::may_write_at(dir)
 }
 
 /// Taken and let go of again, as a hook would.
@@ -158,9 +149,7 @@ fn lock_file(state: &Dir) -> LockFile {
         Ok(None) => return LockFile::None,
         Err(error) => return LockFile::Bad(error.to_string()),
     };
-    let plain =
-        rustix::fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
-    if !plain {
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
         return bad("it is not a plain file");
     }
     match lock::acquire(file) {

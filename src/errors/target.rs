@@ -19,7 +19,7 @@ pub fn describe_target(tool: &str, input: &Object, root: &str, redact: &Redactor
     let aim = match aim {
         Some(("url", url)) => host_and_path(&url),
         Some(("command", line)) => first_words(&line),
-        Some(("file_path" | "notebook_path" | "path", path)) => relative(&path, root).to_owned(),
+        Some(("file_path" | "notebook_path" | "path", path)) => relative(&path, root),
         Some((_, other)) => other,
         None => String::new(),
     };
@@ -37,7 +37,7 @@ pub fn context(input: &Object, root: &str, redact: &Redactor) -> Extra {
     };
     let file = input.word("file_path").or_else(|| input.word("notebook_path"));
     put("url", input.word("url"));
-    put("file", file.map(|path| relative(&path, root).to_owned()));
+    put("file", file.map(|path| relative(&path, root)));
     put("command", input.word("command"));
     put("description", input.word("description"));
     if input.raw("url").is_some() {

@@ -10,7 +10,7 @@ use crate::execute::document::{
     self, Claim, ClaimedStep, Execution, FILE, QueueStatus, TaskRecord, TaskStatus,
 };
 use crate::execute::{Error, Repository, Result, foreign, locate, schedule, transitions};
-use crate::process::{Process, client};
+use crate::process::{Process, client, processes};
 use crate::store::execution::{LockedStateFile, StateFile};
 
 /// A process on another machine that was silent for so long is taken for gone, as sessions are.
@@ -121,7 +121,7 @@ impl<'a> TasksFolder<'a> {
 
     /// Whether a step was begun by a process that is gone.
     pub fn is_orphaned(&self, claim: &Claim) -> bool {
-        let host = client::host_name();
+        let host = processes::host_name();
         let silent = time::age(&claim.at, self.process.now()) > SILENCE;
         client::is_gone(&claim.by, &host) || (claim.by.host != host && silent)
     }

@@ -27,13 +27,14 @@ pub fn process_mark(claim: &Claim) -> String {
     format!("{}.{}", claim.by.pid, claim.by.started.unwrap_or(0))
 }
 
-/// Runs commands one after the other, until one fails.
+/// Runs commands one after the other, until one fails. While they run, `tick` is called every moment.
 pub fn run_commands(
     commands: &[String],
     mark: &str,
     dir: &Path,
     limit: Duration,
     shown: bool,
+    tick: &mut dyn FnMut(),
 ) -> Result<CommandsResult> {
     let mut result = CommandsResult::default();
     let terminal = Lines::default();
@@ -42,7 +43,7 @@ pub fn run_commands(
         if shown {
             let _ = terminal.print(&format!("[{}/{}] {named}", n + 1, commands.len()).into());
         }
-        let tried = child::try_line(command, mark, dir, limit, shown)
+        let tried = child::try_line(command, mark, dir, limit, shown, tick)
             .map_err(|error| Error::from(format!("`{named}` cannot be run: {error}")))?;
         result.millis += tried.millis;
         result.output = tried.tail;

@@ -1,6 +1,8 @@
 //! What the events that report failures share: failures are recorded, counted, told of, and made work
 //! where there is something to mend.
 
+use std::path::Path;
+
 use crate::core::event::Event;
 use crate::core::json::Object;
 use crate::core::text::clip;
@@ -62,7 +64,8 @@ fn place(class: Class, message: &str, context: &Context) -> Option<(String, u64)
     let (file, line) = location::find(message)?;
     let file = context.redact.text(file.trim_start_matches("./"));
     let file = context.relative(&file);
-    let is_ours = !file.starts_with(['/', '~']) && !file.contains("node_modules/");
+    let is_outside = file.starts_with('~') || Path::new(&file).is_absolute();
+    let is_ours = !is_outside && !file.contains("node_modules/");
     is_ours.then_some((file, line))
 }
 

@@ -3,17 +3,16 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-
 use crate::process::pipe::Reading;
 use crate::process::processes;
+use crate::process::system;
+use crate::process::system::programs::{Group, code_of, shell};
 
 /// A program to run to its end.
 pub struct Run<'a> {
@@ -67,10 +66,8 @@ pub fn run(what: &Run) -> io::Result<Ended> {
     });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own: what it has started ends with it.
-    command.process_group(0);
     let began = Instant::now();
-    let mut child = command.spawn()?;
-    let group = Pid::from_child(&child);
+    let (mut child, group) = Group::spawn(&mut command)?;
     let (stdout, stderr) = (Reading::all(child.stdout.take()), Reading::all(child.stderr.take()));
     if let (Input::Bytes(bytes), Some(mut pipe)) = (&what.input, child.stdin.take()) {
         let bytes = bytes.to_vec();
@@ -79,11 +76,11 @@ pub fn run(what: &Run) -> io::Result<Ended> {
     }
     let ended = waited_for(child, began);
     let end = ended.recv_timeout(what.limit).or_else(|_| {
-        let _ = kill_process_group(group, Signal::KILL);
+        group.end();
         ended.recv()
     });
     let (status, took) = end.map_err(|_| io::Error::other("it cannot be waited for"))?;
-    let (stdout, stderr) = (printed(&stdout, group), printed(&stderr, group));
+    let (stdout, stderr) = (printed(&stdout, &group), printed(&stderr, &group));
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     Ok(Ended { code: status?.code(), stdout, stderr, micros })
 }
@@ -96,17 +93,12 @@ fn waited_for(mut child: Child, began: Instant) -> Receiver<(io::Result<ExitStat
 }
 
 /// What a program that has ended printed.
-fn printed(from: &Reading, group: Pid) -> Vec<u8> {
+fn printed(from: &Reading, group: &Group) -> Vec<u8> {
     if !from.ends_within(GRACE) {
-        let _ = kill_process_group(group, Signal::KILL);
+        group.end();
         from.ends_within(GRACE);
     }
     from.seen()
-}
-
-/// As a shell says it: 128 and the signal's number if a signal ended it.
-fn code_of(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// A program that ran to its end in front of the user.
@@ -166,21 +158,22 @@ pub enum End {
 pub const MARK: &str = "HOOKKEEPER_STARTED_BY";
 
 /// Runs a line as a shell would, its output passed through to stderr if it is to be shown. Whatever
-/// it has started ends with it; if we are killed before, it can be found by `mark`.
+/// it has started ends with it; if we are killed before, it can be found by `mark`. Until it ends,
+/// `tick` is called every moment.
 pub fn try_line(
     line: &str,
     mark: &str,
     dir: &Path,
     limit: Duration,
     shown: bool,
+    tick: &mut dyn FnMut(),
 ) -> io::Result<Tried> {
     let signals = crate::process::signals::Signals::noted()?;
-    let mut command = Command::new("sh");
-    command.args(["-c", line]).env(MARK, mark).current_dir(dir).process_group(0);
+    let mut command = shell(line);
+    command.env(MARK, mark).current_dir(dir);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let began = Instant::now();
-    let mut child = command.spawn()?;
-    let group = Pid::from_child(&child);
+    let (mut child, group) = Group::spawn(&mut command)?;
     let sink = || -> Box<dyn Write + Send> {
         if shown { Box::new(io::stderr()) } else { Box::new(io::sink()) }
     };
@@ -192,15 +185,15 @@ pub fn try_line(
             Ok((status, _)) => break End::Code(code_of(status?)),
             Err(_) if signals.say_end() => break End::Interrupted,
             Err(_) if began.elapsed() >= limit => break End::TooLong,
-            Err(_) => {}
+            Err(_) => tick(),
         }
     };
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if !matches!(end, End::Code(_)) {
-        let _ = kill_process_group(group, Signal::KILL);
+        group.end();
     }
-    let bytes = [printed(&stdout, group), printed(&stderr, group)].concat();
-    let _ = kill_process_group(group, Signal::KILL);
+    let bytes = [printed(&stdout, &group), printed(&stderr, &group)].concat();
+    group.end();
     Ok(Tried { end, millis, tail: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
@@ -212,9 +205,7 @@ pub fn end_marked(mark: &str) {
         if found.is_empty() {
             return;
         }
-        for pid in found.into_iter().filter_map(Pid::from_raw) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
+        found.into_iter().for_each(system::kill);
         thread::sleep(TICK);
     }
 }

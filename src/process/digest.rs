@@ -40,8 +40,8 @@ fn of_file(path: &Path, found: &Metadata) -> String {
 /// The files below a folder that have something in them, in order. A link leads nowhere: it could
 /// lead round in a circle.
 fn of_folder(path: &Path, name: &str, depth: usize, lines: &mut Vec<String>) {
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let mut entries: Vec<_> = entries.take(ENTRIES).map(|entry| entry.path()).collect();
+    let mut entries = files::entries(path).unwrap_or_default();
+    entries.truncate(ENTRIES);
     entries.sort();
     for entry in entries {
         let Ok(found) = std::fs::symlink_metadata(&entry) else { continue };

@@ -26,14 +26,24 @@ pub fn read_all(path: &Path) -> std::io::Result<Vec<u8>> {
     }
 }
 
+pub use crate::process::system::entries;
+
+/// A path as people and other programs write it: Windows puts `\\?\` before a path that it has
+/// resolved.
+pub fn without_prefix(path: PathBuf) -> PathBuf {
+    match path.to_str().and_then(|path| path.strip_prefix("\\\\?\\")) {
+        Some(plain) if cfg!(windows) && !plain.starts_with("UNC\\") => PathBuf::from(plain),
+        _ => path,
+    }
+}
+
 /// A file itself; or the files below a directory that end in one of these, in order of their names.
 pub fn below(path: &Path, ends: &[&str]) -> std::io::Result<Vec<PathBuf>> {
     if !std::fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?.path();
+    for entry in entries(path)? {
         // Half-written files have a dot before their name.
         if entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
             continue;
@@ -62,17 +72,18 @@ pub fn present(places: &[PathBuf], names: Vec<&str>) -> BTreeSet<String> {
 
 /// The names of the folders in a directory, in their order; not more than `most`.
 pub fn folders(path: &Path, most: usize) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
-    let entries = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|is| is.is_dir()));
+    let is_folder = |entry: &PathBuf| entry.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let folders = entries(path).unwrap_or_default().into_iter().filter(is_folder).take(most);
     let mut names: Vec<String> =
-        entries.take(most).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        folders.filter_map(|entry| entry.file_name()?.to_str().map(str::to_owned)).collect();
     names.sort();
     names
 }
 
 /// At most the first `most` bytes of a file.
 pub fn head(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // Without room to begin with it would be read in steps of 32, 64, 128 bytes.
+    let mut bytes = Vec::with_capacity(most.min(8 << 10) as usize);
     open(path)?.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -3,9 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use crate::core::gate::Printed;
+use crate::process::system::streams::Stdin;
 
 /// What stdin said while nothing was to print.
 #[derive(Debug, PartialEq)]
@@ -17,11 +16,27 @@ pub enum Heard {
     Unheard,
 }
 
-#[derive(Default)]
+/// What ended a wait.
+#[derive(Debug, PartialEq)]
+pub enum Woken {
+    Nothing,
+    #[cfg_attr(windows, expect(dead_code, reason = "nobody can tell there"))]
+    Unheard,
+    Typed(Vec<u8>),
+    StdinEnded,
+}
+
 pub struct Lines {
+    stdin: Stdin,
     /// What stdin gave so far of a line.
     typed: Vec<u8>,
     stdin_ended: bool,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { stdin: Stdin::open(), typed: Vec::new(), stdin_ended: false }
+    }
 }
 
 impl Lines {
@@ -33,31 +48,12 @@ impl Lines {
 
     /// Waits, at most this long. A signal ends the wait too.
     pub fn wait(&mut self, patience: Duration) -> Heard {
-        let (stdin, stdout) = (rustix::stdio::stdin(), rustix::stdio::stdout());
-        let reader = PollFd::new(&stdout, PollFlags::empty());
-        let typist = PollFd::new(&stdin, PollFlags::IN);
-        let mut fds = if self.stdin_ended { vec![reader] } else { vec![reader, typist] };
-        let timeout = Timespec {
-            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(patience.subsec_nanos()),
-        };
-        if !matches!(poll(&mut fds, Some(&timeout)), Ok(1..)) {
-            return Heard::Nothing;
-        }
-        let gone = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
-        if fds.first().is_some_and(|fd| fd.revents().intersects(gone)) {
-            return Heard::Unheard;
-        }
-        self.read()
-    }
-
-    fn read(&mut self) -> Heard {
-        let mut chunk = [0; 256];
-        match rustix::io::read(rustix::stdio::stdin(), &mut chunk[..]) {
-            Ok(n @ 1..) => self.typed.extend_from_slice(chunk.get(..n).unwrap_or_default()),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+        match self.stdin.wait(patience, self.stdin_ended) {
+            Woken::Nothing => return Heard::Nothing,
+            Woken::Unheard => return Heard::Unheard,
+            Woken::Typed(typed) => self.typed.extend(typed),
             // Without a stdin it goes on: a signal can still end it.
-            Ok(_) | Err(_) => self.stdin_ended = true,
+            Woken::StdinEnded => self.stdin_ended = true,
         }
         let quits = self.typed.split(|byte| *byte == b'\n').any(|l| l.trim_ascii() == b"q");
         let ended = self.typed.ends_with(b"\n") || self.stdin_ended;

@@ -16,9 +16,13 @@ pub mod files;
 pub mod lines;
 pub mod output;
 pub mod pipe;
+pub mod positioned;
 pub mod processes;
 pub mod signals;
 pub mod stdin;
+#[cfg_attr(unix, path = "unix/mod.rs")]
+#[cfg_attr(windows, path = "windows/mod.rs")]
+pub mod system;
 pub mod tail;
 pub mod trace;
 pub mod version;
@@ -28,22 +32,42 @@ use std::io::{IsTerminal, Read, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use chrono::{DateTime, FixedOffset, Local, Utc};
+use chrono::{DateTime, FixedOffset, Local, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::core::time;
 use crate::process::client::Client;
 
-/// Freezes clock and ids; see the module's documentation.
-const FIXED_TIME: &str = "HOOKKEEPER_FIXED_TIME";
+/// Freezes clock and ids; see the module's documentation. Behind `from ` the clock runs on from that
+/// moment, and all else is as usual: `demo` plays its session that way.
+pub const FIXED_TIME: &str = "HOOKKEEPER_FIXED_TIME";
+pub const RUNNING: &str = "from ";
 
 pub struct Process {
     args: Vec<String>,
     env: Env,
     started: Instant,
     fixed: Option<DateTime<Utc>>,
+    shifted: Option<Shifted>,
 }
 
+/// A clock that shows another time.
+#[derive(Clone, Copy)]
+struct Shifted {
+    from: DateTime<Utc>,
+    since: Instant,
+    /// How much faster it runs than others.
+    speed: u32,
+}
+
+impl Shifted {
+    fn now(&self) -> DateTime<Utc> {
+        let passed = TimeDelta::from_std(self.since.elapsed().saturating_mul(self.speed));
+        passed.ok().and_then(|passed| self.from.checked_add_signed(passed)).unwrap_or(self.from)
+    }
+}
+
+#[derive(Clone)]
 enum Env {
     Real,
     Given(BTreeMap<String, String>),
@@ -51,9 +75,9 @@ enum Env {
 
 impl Process {
     /// The process that is running.
-    pub fn real() -> Self {
-        standard_streams();
-        let args = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    pub fn real(args: impl IntoIterator<Item = std::ffi::OsString>) -> Self {
+        system::standard_streams();
+        let args = args.into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         Self::with(args, Env::Real)
     }
 
@@ -64,9 +88,28 @@ impl Process {
     }
 
     fn with(args: Vec<String>, env: Env) -> Self {
-        let mut process = Self { args, env, started: Instant::now(), fixed: None };
-        process.fixed = process.env(FIXED_TIME).as_deref().and_then(time::parse);
+        let since = Instant::now();
+        let mut process = Self { args, env, started: since, fixed: None, shifted: None };
+        if let Some(named) = process.env(FIXED_TIME) {
+            match named.strip_prefix(RUNNING).map(time::parse) {
+                Some(from) => {
+                    process.shifted = from.map(|from| Shifted { from, since, speed: 1 });
+                }
+                None => process.fixed = time::parse(&named),
+            }
+        }
         process
+    }
+
+    /// This process with a clock that begins now with another time, and runs so many times as fast.
+    pub fn with_clock(&self, from: DateTime<Utc>, speed: u32) -> Self {
+        Self {
+            args: self.args.clone(),
+            env: self.env.clone(),
+            started: self.started,
+            fixed: None,
+            shifted: Some(Shifted { from, since: Instant::now(), speed }),
+        }
     }
 
     pub fn args(&self) -> &[String] {
@@ -87,7 +130,7 @@ impl Process {
     }
 
     pub fn home(&self) -> Option<PathBuf> {
-        self.env("HOME").map(PathBuf::from)
+        system::HOME.iter().find_map(|name| self.env(name)).map(PathBuf::from)
     }
 
     /// The client's own directory, where its settings and transcripts are.
@@ -104,13 +147,22 @@ impl Process {
 
     /// Where the shell would find a program.
     pub fn on_path(&self, name: &str) -> Option<PathBuf> {
-        let path = self.env("PATH")?;
-        let found = std::env::split_paths(&path).map(|dir| dir.join(name));
-        found.into_iter().find(|file| is_program(file))
+        self.all_on_path(name).into_iter().next()
+    }
+
+    /// Every program of a name that the PATH leads to, the one that the shell would start first.
+    pub fn all_on_path(&self, name: &str) -> Vec<PathBuf> {
+        // Without a PATH there is nothing to split: an empty one would lead to the working directory.
+        let Some(path) = self.env("PATH") else { return Vec::new() };
+        let named = |dir: PathBuf| {
+            system::PROGRAM_ENDS.iter().map(move |end| dir.join(format!("{name}{end}")))
+        };
+        std::env::split_paths(&path).flat_map(named).filter(|file| is_program(file)).collect()
     }
 
     pub fn temp_dir(&self) -> PathBuf {
-        self.env("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+        let named = system::TEMP_DIR.iter().find_map(|name| self.env(name));
+        PathBuf::from(named.unwrap_or_else(|| system::USUAL_TEMP_DIR.into()))
     }
 
     /// All of stdin, for commands.
@@ -143,7 +195,8 @@ impl Process {
     }
 
     pub fn now(&self) -> DateTime<Utc> {
-        self.fixed.unwrap_or_else(|| DateTime::from(SystemTime::now()))
+        let shifted = || self.shifted.as_ref().map(Shifted::now);
+        self.fixed.or_else(shifted).unwrap_or_else(|| DateTime::from(SystemTime::now()))
     }
 
     /// A time as the clock on this person's wall has it: `TZ`, else the machine's time zone. Only
@@ -185,13 +238,13 @@ impl Process {
     /// The Claude Code process that started us: `CLAUDE_PID`, else our parent.
     pub fn client(&self) -> Client {
         let named = self.env("CLAUDE_PID").and_then(|pid| pid.parse().ok());
-        let pid = named.unwrap_or_else(std::os::unix::process::parent_id);
+        let pid = named.unwrap_or_else(system::parent_id);
         match self.fixed {
             Some(_) => Client { pid, host: "fixed".into(), ..Client::default() },
             None => Client {
                 pid,
-                started: client::start_time(pid),
-                host: client::host_name(),
+                started: processes::start_time(pid),
+                host: processes::host_name(),
                 ..Client::default()
             },
         }
@@ -201,18 +254,20 @@ impl Process {
     /// a made-up process could not be seen to be gone.
     pub fn own_process(&self) -> Client {
         let pid = std::process::id();
-        let host = client::host_name();
-        Client { pid, started: client::start_time(pid), host, ..Client::default() }
+        let host = processes::host_name();
+        Client { pid, started: processes::start_time(pid), host, ..Client::default() }
     }
 
     /// Whether Claude Code started us, or what started us: the model's shell has its mark.
     pub fn is_in_client(&self) -> bool {
-        self.env("CLAUDECODE").is_some() || client::is_marked(std::os::unix::process::parent_id())
+        self.env("CLAUDECODE").is_some() || {
+            processes::is_below_variable(system::parent_id(), "CLAUDECODE")
+        }
     }
 
     /// The name of this machine, as `client()` records it.
     pub fn host(&self) -> String {
-        if self.fixed.is_some() { "fixed".into() } else { client::host_name() }
+        if self.fixed.is_some() { "fixed".into() } else { processes::host_name() }
     }
 }
 
@@ -225,33 +280,52 @@ pub struct Terminal {
     pub colour: bool,
 }
 
-/// Whether a file can be started.
-pub fn is_program(file: &std::path::Path) -> bool {
-    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-/// Makes sure that 0, 1 and 2 are taken. Where a caller closed one of them, the next file that is
-/// opened would get its number, and a reply would be written into it.
-fn standard_streams() {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let (stdin, stdout, stderr) =
-        (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
-    let mut fds = [&stdin, &stdout, &stderr].map(|fd| PollFd::new(fd, PollFlags::empty()));
-    let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    if polled == Ok(0) {
-        return;
-    }
-    for fd in fds.iter().filter(|fd| fd.revents().contains(PollFlags::NVAL)) {
-        let _ = fd;
-        // The lowest free number is the one that is missing. It stays open for good.
-        if let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
-            std::mem::forget(null);
-        }
-    }
-}
+pub use system::is_program;
 
 /// The clock of this machine, whatever time it is for hooks: files are dated by it.
 pub fn wall_clock() -> (i64, u32) {
     let now = DateTime::<Utc>::from(SystemTime::now());
     (now.timestamp(), now.timestamp_subsec_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_path_nothing_is_found() {
+        // From the working directory of this test there is such a program.
+        let program = "hooks/hookkeeper.sh";
+        let found = |env: &[(&str, &str)]| Process::given(&["x"], env).all_on_path(program);
+        assert_eq!(found(&[]), Vec::<PathBuf>::new());
+        assert_eq!(found(&[("PATH", "")]), Vec::<PathBuf>::new());
+        assert_eq!(found(&[("PATH", ".")]), [PathBuf::from("./hooks/hookkeeper.sh")]);
+    }
+
+    fn at(time: &str) -> Process {
+        Process::given(&[], &[(FIXED_TIME, time)])
+    }
+
+    #[test]
+    fn a_clock_stands_still_or_runs_on_from_a_moment() {
+        let moment = time::parse("2026-01-29T10:30:00Z").unwrap();
+        let fixed = at("2026-01-29T10:30:00Z");
+        assert_eq!((fixed.now(), fixed.micros()), (moment, 0));
+        let running = at("from 2026-01-29T10:30:00Z");
+        std::thread::sleep(Duration::from_millis(2));
+        let passed = running.now() - moment;
+        assert!(passed >= TimeDelta::milliseconds(2) && passed < TimeDelta::minutes(1));
+        assert!(running.micros() >= 2000, "what hooks take is real");
+        assert_ne!(running.fresh_id("x"), running.fresh_id("x"), "and so are ids");
+        let real = at("from nowhere").now() - DateTime::from(SystemTime::now());
+        assert!(real.abs() < TimeDelta::minutes(1), "{real}");
+    }
+
+    #[test]
+    fn a_clock_can_run_faster() {
+        let moment = time::parse("2026-01-29T10:30:00Z").unwrap();
+        let fast = Process::given(&[], &[]).with_clock(moment, 1000);
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(fast.now() - moment >= TimeDelta::seconds(2));
+    }
 }

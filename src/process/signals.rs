@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGTSTP};
 use signal_hook::flag;
+
+use crate::process::system;
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -21,12 +22,15 @@ impl Signals {
     /// From now on signals are noted, and end nothing by themselves.
     pub fn noted() -> io::Result<Self> {
         let signals = Self { end: Arc::default(), resumed: Arc::default() };
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in system::ENDING {
             flag::register(signal, Arc::clone(&signals.end))?;
         }
-        flag::register(SIGCONT, Arc::clone(&signals.resumed))?;
-        // A reader that went away shows as an error of the write.
-        flag::register(SIGPIPE, Arc::default())?;
+        for signal in system::RESUMING {
+            flag::register(signal, Arc::clone(&signals.resumed))?;
+        }
+        for signal in system::IGNORED {
+            flag::register(signal, Arc::default())?;
+        }
         Ok(signals)
     }
 
@@ -55,6 +59,6 @@ impl Signals {
 
     /// Stops this process, as Ctrl-Z does where the terminal sees to it.
     pub fn stop_here() {
-        let _ = signal_hook::low_level::raise(SIGTSTP);
+        system::stop_here();
     }
 }

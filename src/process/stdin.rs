@@ -5,17 +5,15 @@
 //! falls silent in the middle is not waited for.
 
 use std::io;
-
-use rustix::buffer::spare_capacity;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Duration;
 
 use crate::core::json::scan;
+use crate::process::system::streams::{Stdin, is_passing};
 
 /// Payloads hold whole files, but not more than this. What is larger is refused, not truncated.
 const LARGEST: usize = 16 << 20;
 /// How long the writer may pause. The client writes at once; this only ends a hang.
-const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(1);
 const CHUNK: usize = 8 << 10;
 /// A refused payload is kept only this far.
 const KEPT: usize = 1 << 20;
@@ -27,24 +25,25 @@ pub enum Payload {
 }
 
 pub fn read() -> Payload {
+    let mut stdin = Stdin::open();
     let mut bytes = Vec::new();
     loop {
-        if let Ended::Yes = ended(&bytes) {
+        if let Ended::Yes = ended(&bytes, &mut stdin) {
             return Payload::Whole(bytes);
         }
-        if !readable(&PATIENCE) {
+        if !stdin.is_readable(PATIENCE) {
             return Payload::Refused(bytes, "stdin went silent in the middle of the payload");
         }
-        bytes.reserve(if bytes.len() > CHUNK { CHUNK * 16 } else { CHUNK });
-        match rustix::io::read(rustix::stdio::stdin(), spare_capacity(&mut bytes)) {
+        let most = if bytes.len() > CHUNK { CHUNK * 16 } else { CHUNK };
+        match stdin.read(&mut bytes, most) {
             Ok(0) => return Payload::Whole(bytes),
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+            Err(error) if is_passing(&error) => {}
             Err(_) => return Payload::Refused(bytes, "stdin cannot be read"),
         }
         if bytes.len() > LARGEST {
             bytes.truncate(KEPT);
-            drain();
+            drain(&mut stdin);
             return Payload::Refused(bytes, "the payload is larger than 16 MiB");
         }
     }
@@ -57,35 +56,22 @@ enum Ended {
 
 /// Whether a newline has ended a complete object. What came in one piece is looked at once; a
 /// longer payload only where the writer pauses, or it would be parsed again and again.
-fn ended(bytes: &[u8]) -> Ended {
+fn ended(bytes: &[u8], stdin: &mut Stdin) -> Ended {
     let complete = bytes.ends_with(b"\n")
         && bytes.trim_ascii_end().ends_with(b"}")
-        && (bytes.len() <= CHUNK || !readable(&NOW))
+        && (bytes.len() <= CHUNK || !stdin.is_readable(Duration::ZERO))
         && scan::is_value(bytes);
     if complete { Ended::Yes } else { Ended::NotYet }
 }
 
-/// Whether there is something to read (the end of the stream counts) within some time.
-fn readable(patience: &Timespec) -> bool {
-    let stdin = rustix::stdio::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    loop {
-        match poll(&mut fds, Some(patience)) {
-            Ok(n) => return n > 0,
-            Err(rustix::io::Errno::INTR) => {}
-            // What cannot be polled is read: the read says what is wrong.
-            Err(_) => return true,
-        }
-    }
-}
-
 /// Reads on to the end, so that the client sees no broken pipe.
-fn drain() {
-    let mut chunk = vec![0; CHUNK * 16];
-    while readable(&PATIENCE) {
-        match rustix::io::read(rustix::stdio::stdin(), &mut chunk[..]) {
+fn drain(stdin: &mut Stdin) {
+    let mut chunk = Vec::new();
+    while stdin.is_readable(PATIENCE) {
+        chunk.clear();
+        match stdin.read(&mut chunk, CHUNK * 16) {
             Ok(n) if n > 0 => {}
-            Err(error) if io::Error::from(error).kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => return,
         }
     }

@@ -3,7 +3,8 @@
 
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileExt;
+
+use crate::process::positioned::FileExt;
 
 const CHUNK: usize = 64 << 10;
 /// A line that is longer than this is passed over: it holds a file, not a fact.

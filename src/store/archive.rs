@@ -55,8 +55,10 @@ impl Store {
         }
         let archive = self.folders.make(RESULTS_ARCHIVE)?;
         if alone && archive.sub(name.as_str())?.is_none() {
-            self.folders.make(AGENTS)?.rename("results", &archive, name.as_str())?;
+            // Windows does not move what somebody has open.
+            drop(results);
             self.folders.forget(RESULTS);
+            self.folders.make(AGENTS)?.rename("results", &archive, name.as_str())?;
         } else {
             for file in results.names()? {
                 if alone || self.belongs(&results, &file, session_id)? {

@@ -75,8 +75,9 @@ impl Folders {
             return Ok(None);
         }
         let unit = unit(path).filter(|_| self.origin.borrow().allows(path)).unwrap_or(path);
-        let is_new = self.move_away(unit)?;
+        // Windows does not move what somebody has open.
         self.forget(unit);
+        let is_new = self.move_away(unit)?;
         // What comes in its place is ours.
         let mut origin = self.origin.borrow_mut();
         if origin.forgive(unit) {

@@ -4,7 +4,7 @@
 //! We never replace the file or delete it, but others may (`git clean`, `rm`, a purge). So whoever
 //! has it asks whether it still has the name ([`acquire_in`]), and the directory is locked too:
 //! who makes a new file in it waits for who holds the old one. A network file system may be unable
-//! to lock directories; there the file has to do.
+//! to lock directories, and Windows is; there the file has to do.
 
 use std::fs::File;
 use std::io;
@@ -73,7 +73,7 @@ pub fn acquire_in<T>(
     loop {
         let tried = open().and_then(|(beside, dir)| {
             let failed = |error| Error::io("lock", &dir.path_of(LOCK), error);
-            let both = Lock { file: lock_file(&dir)?, dir: Some(dir.duplicate()?) };
+            let both = Lock { file: lock_file(&dir)?, dir: dir.lockable()? };
             let taken = acquire_within(both, deadline.left()).map_err(failed)?;
             Ok((beside, dir, taken))
         });
@@ -124,4 +124,8 @@ fn wait(file: &File) -> io::Result<()> {
 
 fn is_held(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+        || error.raw_os_error() == HELD_ON_WINDOWS
 }
+
+/// What Windows says of a lock that somebody else holds.
+const HELD_ON_WINDOWS: Option<i32> = if cfg!(windows) { Some(33) } else { None };

@@ -4,17 +4,17 @@
 //! state are believed. The lock file has its own mark in it, so that one look and one short read
 //! prove it; `.gitignore` has that of the directory, for when somebody has removed the lock. Where a
 //! file system keeps no birth times, the lock stays empty and `.gitignore` has the moment of the
-//! lock's last change.
+//! lock's last change. On Windows it stays empty too: nobody could read it while it is held.
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use crate::core::error::{Error, Result};
+use crate::process::positioned::FileExt;
 use crate::process::wall_clock;
 use crate::store::NEW;
 use crate::store::dir::Dir;
-use crate::store::dir::seen::{Moment, Seen, seen_file};
+use crate::store::dir::seen::{LOCKED_IS_READABLE, Moment, Seen, seen_file};
 use crate::store::home::{IGNORE, LOCK};
 use crate::store::lock::Lock;
 
@@ -196,6 +196,9 @@ pub fn marked_note(file: &File) -> io::Result<Option<String>> {
 
 /// What is in a file that may have a mark; nothing if it is no file.
 fn read_mark(file: &File) -> io::Result<Vec<u8>> {
+    if !LOCKED_IS_READABLE {
+        return Ok(Vec::new());
+    }
     let mut text = vec![0; LONGEST];
     let length = loop {
         match file.read_at(&mut text, 0) {
@@ -227,9 +230,10 @@ fn is_in(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A file with a second name could be somebody else's: nothing is written into it.
+/// A file with a second name could be somebody else's: nothing is written into it. Nor into one that
+/// others could not read.
 fn own_birth(seen: &Seen) -> Option<Moment> {
-    seen.birth.filter(|_| seen.links == 1)
+    seen.birth.filter(|_| seen.links == 1 && LOCKED_IS_READABLE)
 }
 
 fn mark(kind: char, seen: &Seen, at: Option<Moment>, since: Moment) -> Option<String> {

@@ -57,7 +57,7 @@ impl Context<'_> {
 
     /// A path as the project sees it.
     pub fn relative(&self, path: &str) -> String {
-        relative(path, &self.root).to_owned()
+        relative(path, &self.root)
     }
 }
 

@@ -161,6 +161,7 @@ mod tests {
         text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a test reads files of the repository")]
     fn sources(folder: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let files =

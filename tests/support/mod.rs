@@ -220,6 +220,15 @@ pub fn good(run: Run) -> String {
 
 /// A command that could not: it says so in these words, and prints nothing else.
 pub fn refused(run: &Run, says: &str) {
-    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{}", run.stderr);
+    ended_with(1, run, says);
+}
+
+/// A command that was not called as it can be.
+pub fn misused(run: &Run, says: &str) {
+    ended_with(64, run, says);
+}
+
+fn ended_with(code: i32, run: &Run, says: &str) {
+    assert_eq!((run.code, run.stdout.as_str()), (Some(code), ""), "{}", run.stderr);
     assert!(run.stderr.contains(says), "{}", run.stderr);
 }

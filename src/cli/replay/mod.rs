@@ -53,6 +53,9 @@ pub struct Arguments {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let Inputs { payloads: inputs, bad } = input::read(project.process, &options.files)?;
     let root = project.root()?;
+    // Told to end, it ends after the payload at hand, and the copy goes with it: from before there is
+    // a copy on.
+    let signals = Signals::noted()?;
     let id = project.process.fresh_id("replay");
     let scratch = Scratch::new(&project.process.temp_dir(), "replay", &id)
         .context("there is no place for a copy of the state")?;
@@ -64,8 +67,6 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let home = project.process.home();
     let home = home.as_deref();
     let player = Player { program, root: &root, state_root, home, on_copy: !options.apply };
-    // Told to end, it ends after the payload at hand, and the copy goes with it.
-    let signals = Signals::noted()?;
     let lines = Lines::default();
     let mut failed = 0;
     let mut before = Tree::read(state_root, home);

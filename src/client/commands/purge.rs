@@ -46,7 +46,7 @@ pub fn purge_project(root: &Path, home: Option<&Path>, mode: Mode) -> Result<Vec
         }
         return Ok(kept);
     }
-    let _lock = match claude.sub("state")? {
+    let lock = match claude.sub("state")? {
         Some(_) => lock_state(root, home)?,
         None => None,
     };
@@ -58,12 +58,20 @@ pub fn purge_project(root: &Path, home: Option<&Path>, mode: Mode) -> Result<Vec
     purge_tasks(&claude)?;
     claude.remove(SETTINGS)?;
     for name in FOLDERS {
-        // What is a mount of its own cannot be moved.
+        // What is a mount of its own cannot be moved, nor, on Windows, what the lock is in.
         if claude.exists(name)? && claude.rename_new(name, &purged, name).is_err() {
             purge_folder(&claude, name, name, mode, &mut kept)?;
         }
     }
+    drop(purged);
     purge_moved(&claude, &room, &mut kept)?;
+    if cfg!(windows) {
+        // There a file that is removed keeps its folder until nobody has it open.
+        drop(lock);
+        purge_moved(&claude, &room, &mut Vec::new())?;
+        claude.remove_empty("state")?;
+    }
+    drop(claude);
     Dir::open(root)?.remove_empty(".claude")?;
     Ok(kept)
 }
@@ -90,6 +98,7 @@ fn purge_moved(claude: &Dir, room: &str, kept: &mut Vec<String>) -> Result<()> {
         let place = |path| if is_back { path } else { format!("{room}/{path}") };
         kept.extend(left.into_iter().map(place));
     }
+    drop(purged);
     claude.remove_empty(room)
 }
 
@@ -117,6 +126,7 @@ fn purge_folder(
             _ => kept.push(below),
         }
     }
+    drop(dir);
     match mode {
         Mode::Do => holder.remove_empty(name),
         Mode::Preview => Ok(()),

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use memchr::memmem;
 
 use crate::client::transcript::{HEAD, Kind, blocks, has, text_after};
+use crate::process::positioned::FileExt;
 
 pub const FILES: usize = 200;
 /// Calls of one turn run at once; their results come in any order.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use crate::client::transcript::{Kind, has, kind};
 use crate::core::json::Object;
 use crate::core::text::{Extra, clip, is_zero};
 use crate::process::files;
+use crate::process::positioned::FileExt;
 
 /// Of a transcript that was not looked at before: what takes no longer than a quarter of the hook.
 const FIRST_LOOK: u64 = 128 << 10;

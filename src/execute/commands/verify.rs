@@ -77,7 +77,7 @@ pub fn run(
     let limit = Duration::from_secs(options.time_limit);
     let shown = folder.process.terminal().is_terminal && !json;
     let dir = worktree.join(&repository.prefix);
-    let result = match verification::run_commands(&file.run, &mark, &dir, limit, shown) {
+    let result = match verification::run_commands(&file.run, &mark, &dir, limit, shown, &mut || {}) {
         Ok(result) if !result.interrupted => result,
         other => {
             folder.release_claim(id, TaskStatus::InProgress)?;

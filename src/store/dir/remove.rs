@@ -2,20 +2,13 @@
 
 use std::io;
 
-use rustix::fs::AtFlags;
-
 use crate::core::error::{Error, Result};
-use crate::store::dir::Dir;
+use crate::store::dir::{Dir, Kind};
 
 impl Dir {
-    /// Removes a file; it is fine if there is none.
-    pub fn remove(&self, name: &str) -> Result<()> {
-        self.unlink(name, AtFlags::empty())
-    }
-
     /// Removes an empty directory; it is fine if there is none, or if it is not empty.
     pub fn remove_empty(&self, name: &str) -> Result<()> {
-        match self.unlink(name, AtFlags::REMOVEDIR) {
+        match self.remove_folder(name) {
             Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
                 Ok(())
             }
@@ -30,7 +23,7 @@ impl Dir {
                 dir.remove(&file)?;
             }
         }
-        self.unlink(name, AtFlags::REMOVEDIR)
+        self.remove_folder(name)
     }
 
     /// Removes a directory and all that is in it. Symlinks are removed, not followed.
@@ -44,7 +37,7 @@ impl Dir {
                 }
             }
         }
-        self.unlink(name, AtFlags::REMOVEDIR)
+        self.remove_folder(name)
     }
 
     /// Removes whatever has this name.
@@ -63,12 +56,12 @@ impl Dir {
     /// The same under another name; what is neither is refused.
     pub fn copy_as(&self, name: &str, to: &Self, new: &str) -> Result<()> {
         match self.kind(name)? {
-            Some(kind) if kind.is_dir() => {
+            Some(Kind::Folder) => {
                 let Some(from) = self.sub(name)? else { return Ok(()) };
                 let to = to.make(new)?;
                 from.names()?.iter().try_for_each(|name| from.copy_item(name, &to))
             }
-            Some(kind) if kind.is_file() => match self.read(name)? {
+            Some(Kind::File) => match self.read(name)? {
                 Some(bytes) => to.create(new, &bytes, true),
                 None => Ok(()),
             },

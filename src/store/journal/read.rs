@@ -4,13 +4,13 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::core::journal::{Entry, VERSION};
 use crate::core::text::plural;
+use crate::process::positioned::FileExt;
 
 /// Bytes that are read at once, as long as a line fits in them.
 const SMALL_BLOCK: usize = 64 << 10;

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
+use super::Dir;
 use crate::core::error::{Error, Result};
-use crate::store::dir::Dir;
 
 impl Dir {
-    /// This directory once more, for who is to hold it longer.
-    pub fn duplicate(&self) -> Result<File> {
+    /// This directory once more, for who is to lock it.
+    pub fn lockable(&self) -> Result<Option<File>> {
         let fd = self.fd.try_clone().map_err(|error| Error::io("hold", &self.path, error))?;
-        Ok(File::from(fd))
+        Ok(Some(File::from(fd)))
     }
 
     /// Whether a file that was opened here is still what its path leads to.

@@ -1,12 +1,15 @@
 //! Whose files are.
 
 use std::fs::File;
+use std::io;
+use std::path::Path;
 
-use rustix::fs::{AtFlags, Gid, Mode, Uid};
+use rustix::fs::{Access, AtFlags, Gid, Mode, Uid};
 use rustix::io::Errno;
 
+use super::Dir;
 use crate::core::error::{Error, Result};
-use crate::store::dir::Dir;
+use crate::store::dir::Standing;
 
 impl Dir {
     /// As root, what is made in a directory and below it belongs to the directory's owner: they could
@@ -45,5 +48,21 @@ impl Dir {
         let _ = rustix::fs::chownat(&to.fd, new, owner, group, AtFlags::SYMLINK_NOFOLLOW);
         let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
         rustix::fs::chmodat(&to.fd, new, mode, AtFlags::empty()).map_err(failed)
+    }
+
+    /// Who may do what here.
+    pub fn standing(&self) -> io::Result<Standing> {
+        let us = rustix::process::geteuid();
+        let stat = rustix::fs::statat(rustix::fs::CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Standing {
+            ours: stat.st_uid == us.as_raw() || us.is_root(),
+            writable: Self::may_write_at(&self.path),
+            open: stat.st_mode & 0o022 != 0,
+        })
+    }
+
+    pub fn may_write_at(path: &Path) -> bool {
+        let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        rustix::fs::access(path, all).is_ok()
     }
 }
