@@ -1,4 +1,6 @@
-//! Collects the files in `schemas/` into one table, so that a new schema is only a new file.
+//! Collects the files in `schemas/` into one table, so that a new schema is only a new file;
+//! asks the linker for what makes a hook start faster; and notes what is built, for
+//! `hookkeeper --version --json`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,8 +11,17 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let out = std::env::var("OUT_DIR")?;
     let root = std::env::var("CARGO_MANIFEST_DIR")?;
-    let dir = Path::new(&root).join("schemas");
+    write_schema_table(Path::new(&root), &out)?;
+    for argument in link_arguments(Path::new(&root)) {
+        println!("cargo::rustc-link-arg-bins={argument}");
+    }
+    note_build(&out)
+}
+
+fn write_schema_table(root: &Path, out: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let dir = root.join("schemas");
     println!("cargo::rerun-if-changed={}", dir.display());
     let mut names: Vec<String> = std::fs::read_dir(&dir)?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -23,6 +34,57 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(table, "    ({name:?}, include_str!({:?})),", path.display().to_string())?;
     }
     table.push_str("];\n");
-    std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("schemas.rs"), table)?;
+    std::fs::write(Path::new(out).join("schemas.rs"), table)?;
     Ok(())
+}
+
+/// The target, the profile and the commit. Whoever builds a release says the commit: a crate from
+/// a registry has no git to ask.
+fn note_build(out: &str) -> Result<(), Box<dyn std::error::Error>> {
+    println!("cargo::rerun-if-env-changed=HOOKKEEPER_COMMIT");
+    let commit = std::env::var("HOOKKEEPER_COMMIT").unwrap_or_default();
+    let is_commit = commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !commit.is_empty() && !is_commit {
+        return Err(format!("HOOKKEEPER_COMMIT={commit:?} is no commit").into());
+    }
+    println!("cargo::rustc-env=HOOKKEEPER_BUILD_COMMIT={commit}");
+    println!("cargo::rustc-env=HOOKKEEPER_BUILD_TARGET={}", std::env::var("TARGET")?);
+    // Cargo says `release` for every profile that inherits from it; its own name is in the path:
+    // target/TRIPLE/PROFILE/build/hookkeeper-HASH/out.
+    let folder = Path::new(out).ancestors().nth(3).and_then(Path::file_name);
+    let named = folder.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let profile = if named.is_empty() { std::env::var("PROFILE")? } else { named };
+    println!("cargo::rustc-env=HOOKKEEPER_BUILD_PROFILE={profile}");
+    Ok(())
+}
+
+/// Every 64 KiB of an executable that a process touches is a page fault, and every address in it
+/// that has to be adjusted at start-up is one for its page: most of what a hook costs above an
+/// empty program. So the functions of the hooks stand side by side (`link-order.ld`, written by
+/// `benches/order.py`), and the program has its place fixed. Here, and not in `.cargo/config.toml`,
+/// because what is built from a registry has only this file.
+fn link_arguments(root: &Path) -> Vec<String> {
+    let order = root.join("link-order.ld");
+    println!("cargo::rerun-if-changed={}", order.display());
+    let is_fast = variable("PROFILE") == "release" && variable("CARGO_CFG_TARGET_OS") == "linux";
+    if !is_fast || !order.is_file() || !knows_scripts() {
+        return Vec::new();
+    }
+    let mut arguments = vec![format!("-T{}", order.display())];
+    let is_static = variable("CARGO_CFG_TARGET_FEATURE").split(',').any(|has| has == "crt-static");
+    if variable("CARGO_CFG_TARGET_ENV") == "gnu" && !is_static {
+        arguments.push("-no-pie".into());
+    }
+    arguments
+}
+
+/// Rust's own linker and the GNU one do; one that somebody chose may not.
+fn knows_scripts() -> bool {
+    let chosen = variable("RUSTC_LINKER");
+    let flags = variable("CARGO_ENCODED_RUSTFLAGS");
+    (chosen.is_empty() || chosen == "rust-lld") && !flags.contains("-fuse-ld")
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import random
 import shutil
 import statistics
@@ -15,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WARM_UP = 5
+MUSL = f"{platform.machine()}-unknown-linux-musl"
 DEVNULL = os.open(os.devnull, os.O_RDWR)
 
 
@@ -163,10 +165,37 @@ def compile_c(name: str, to: Path) -> str:
     return str(out)
 
 
-def build_release() -> Path:
+def compile_musl_floor(to: Path) -> tuple[str | None, str]:
+    """An empty program on musl, as static as ours; or None and why there is none."""
+    out = to / "musl-floor"
+    if has_musl():
+        flags = [f"-C{flag}" for flag in ("opt-level=3", "panic=abort", "strip=symbols", "relocation-model=static",
+                                          "linker=rust-lld")]
+        argv = ["rustc", "--edition=2024", f"--target={MUSL}", *flags, "-o", out, HERE / "floor.rs"]
+    elif shutil.which("musl-gcc"):
+        argv = ["musl-gcc", "-O2", "-static", "-s", "-o", out, HERE / "floor.c"]
+    else:
+        return None, f"no musl floor: neither musl-gcc nor Rust's library for {MUSL} is installed"
+    subprocess.run(argv, check=True)
+    return str(out), ""
+
+
+def has_musl() -> bool:
+    """Rust can build for musl here."""
+    if not shutil.which("rustc"):
+        return False
+    asked = subprocess.run(["rustc", "--print", "target-libdir", "--target", MUSL], capture_output=True, text=True)
+    return asked.returncode == 0 and any(Path(asked.stdout.strip()).glob("libstd-*"))
+
+
+def build_shipped() -> Path:
+    """What is shipped for this machine, or what comes nearest to it."""
     if not shutil.which("cargo"):
         raise Failed("there is no cargo: name a program with --binary")
-    return build("build", "--release")
+    if has_musl():
+        return build("build", "--locked", "--profile", "dist", "--target", MUSL)
+    print(f"Rust's library for {MUSL} is not installed: this is the program for the C library of this machine.\n")
+    return build("build", "--locked", "--profile", "dist")
 
 
 def build(command: str, *options: str) -> Path:

@@ -18,8 +18,8 @@ import history  # noqa: E402
 import redaction  # noqa: E402
 import transcript  # noqa: E402
 from books import AGENT, MAIN, Kept, Project  # noqa: E402
-from rig import (HERE, Contestant, Failed, Ratio, Row, build_release, compile_c,  # noqa: E402
-                 environment, race, table)
+from rig import (HERE, Contestant, Failed, Ratio, Row, build_shipped, compile_c,  # noqa: E402
+                 compile_musl_floor, environment, race, table)
 
 
 class Bench:
@@ -30,6 +30,7 @@ class Bench:
         # A copy: the original may be built again while this runs.
         self.linked, self.binary = binary, Path(shutil.copy2(binary, room / "hookkeeper"))
         self.programs = {name: compile_c(name, room) for name in ("floor", "limit")}
+        self.musl, self.why_no_musl = compile_musl_floor(room)
         self.small = transcript.write(room / "small.jsonl", 10_000)
         self.large = transcript.write(room / "large.jsonl", megabytes * 1_000_000)
         self.fresh, self.aged = self.project("fresh"), self.project("aged")
@@ -40,6 +41,9 @@ class Bench:
 
     def floor(self) -> Contestant:
         return Contestant([self.programs["floor"]], environment(self.room))
+
+    def musl_floor(self) -> Contestant | None:
+        return Contestant([self.musl], environment(self.room)) if self.musl else None
 
     def limit(self, files: int, size: int, synced: int, way: str) -> Contestant:
         room = Path(tempfile.mkdtemp(prefix="limit-", dir=self.room))
@@ -66,7 +70,7 @@ class Bench:
 
     def ephemeral(self) -> list[Row]:
         """What is not synced."""
-        fresh, aged, floor = self.fresh, self.aged, self.floor()
+        fresh, aged, floor, musl = self.fresh, self.aged, self.floor(), self.musl_floor()
         nothing, begin = books.no_change(fresh), books.agent_start(fresh)
         # The branch's agents would grow to their cap in the first rounds: the limit has to write
         # as much as the hook.
@@ -81,7 +85,9 @@ class Bench:
         old_turn = books.turn_end(aged, self.small)
         return race([
             Row("floor: an empty program", floor),
-            Row("no change: PostToolUse of a Read", nothing, [Ratio("floor", [floor], 1.4)]),
+            Row("musl floor: an empty program on musl", musl),
+            Row("no change: PostToolUse of a Read", nothing,
+                [Ratio("floor", [floor], 1.4), *([Ratio("musl floor", [musl], 1.25)] if musl else [])]),
             *limits,
             Row("SubagentStart", begin, [Ratio("floor", [floor], 2.6), to(limits, 1.25)]),
             Row("SubagentStop", end),
@@ -227,7 +233,8 @@ class Bench:
         hooks = {"no change": books.no_change(self.fresh),
                  "SubagentStart": books.agent_start(self.fresh),
                  "SessionEnd": books.session_end(ending, Kept(ending, "session/metrics.json"))}
-        counts = {"Page faults": {"floor": self.floor().faults(0)}}
+        floors = {"floor": self.floor(), "musl floor": self.musl_floor()}
+        counts = {"Page faults": {name: floor.faults(0) for name, floor in floors.items() if floor}}
         counts["Page faults"] |= {name: hook.faults(10**6) for name, hook in hooks.items()}
         if shutil.which("valgrind"):
             counts["Instructions"] = {name: hook.instructions(10**6 + 1) for name, hook in hooks.items()}
@@ -241,13 +248,13 @@ def to(limits: list[Row], at_most: float | None = None) -> Ratio:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--starts", type=int, help="of each contestant (500)")
-    parser.add_argument("--binary", type=Path, help="instead of a release build")
+    parser.add_argument("--binary", type=Path, help="instead of building what is shipped")
     parser.add_argument("--quick", action="store_true", help="40 starts, 20 MB: for a first look")
     parser.add_argument("--json", type=Path, help="write the figures to this file too")
     parser.add_argument("--room", default="/tmp", help="where the projects are made (/tmp)")
     options = parser.parse_args()
     starts = options.starts or (40 if options.quick else 500)
-    binary = options.binary or build_release()
+    binary = options.binary or build_shipped()
     with tempfile.TemporaryDirectory(prefix="hk-speed-", dir=options.room) as room:
         bench = Bench(Path(room), binary, starts, 20 if options.quick else 100)
         rows = [*bench.ephemeral(), *bench.mixed(), *bench.durable(), *bench.transcripts()]
@@ -261,6 +268,8 @@ def main() -> None:
         rows += bench.scripts()
     load = os.getloadavg()[0]
     print(f"{starts} starts of each, medians; load {load:.1f}.\n\n{table(rows)}\n")
+    if bench.why_no_musl:
+        print(bench.why_no_musl)
     for what, counted in counts.items():
         print(f"{what}:", ", ".join(f"{name} {count:,}" for name, count in counted.items()))
     if options.json:

@@ -27,6 +27,7 @@ const AGENT_TAIL: u64 = 512 << 10;
 const VERSION_TAIL: u64 = 256 << 10;
 /// A prompt that is longer is not read.
 const LONGEST_PROMPT: u64 = 256 << 10;
+const USUAL_PROMPT: u64 = 8 << 10;
 /// What is in the context is looked for in this much of a transcript, up to the last compaction.
 const CONTEXT_TAIL: u64 = 128 << 20;
 const FIRST_LINES: u64 = 64 << 10;
@@ -151,11 +152,25 @@ pub fn agent_work(path: &Path) -> AgentWork {
     }
 }
 
-/// What the first line of a user says.
+/// What the first line of a user says. It stands at the very beginning, and is seldom long: more is
+/// read only where that was not enough.
 fn first_prompt(path: &Path) -> Option<String> {
-    let head = files::head(path, LONGEST_PROMPT)?;
-    let mut lines = head.split(|byte| *byte == b'\n').filter(|line| kind(line) == Kind::User);
-    let message = Object::parse(lines.next()?).ok()?.object("message")?;
+    let near = files::head(path, USUAL_PROMPT)?;
+    let whole_lines = memchr::memrchr(b'\n', &near).and_then(|end| near.get(..end));
+    if let Some(line) = whole_lines.and_then(first_user_line) {
+        return prompt_of(line);
+    }
+    let is_cut = near.len() as u64 == USUAL_PROMPT;
+    let head = if is_cut { files::head(path, LONGEST_PROMPT)? } else { near };
+    prompt_of(first_user_line(&head)?)
+}
+
+fn first_user_line(head: &[u8]) -> Option<&[u8]> {
+    head.split(|byte| *byte == b'\n').find(|line| kind(line) == Kind::User)
+}
+
+fn prompt_of(line: &[u8]) -> Option<String> {
+    let message = Object::parse(line).ok()?.object("message")?;
     message.word("content").or_else(|| {
         let blocks = message.objects("content")?;
         blocks.iter().find_map(|block| block.word("text"))
@@ -311,5 +326,33 @@ mod tests {
         assert_eq!(found.files, ["/e", "/d", "/c", "/a"]);
         #[expect(clippy::disallowed_methods, reason = "a test removes its own files")]
         std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn the_first_prompt_is_found_wherever_it_is() {
+        let user = |text: &str| {
+            format!(r#"{{"type":"user","message":{{"role":"user","content":"{text}"}}}}"#)
+        };
+        let summary = format!(r#"{{"type":"summary","summary":"{}"}}"#, "x".repeat(20 << 10));
+        let result = r#"{"type":"user","message":{"content":[{"type":"tool_result"}]}}"#;
+        let long = "y".repeat(100 << 10);
+        let too_long = "z".repeat(300 << 10);
+        for (content, found) in [
+            (user("short"), Some("short")),
+            (format!("{}\n{}\n", user("first"), user("second")), Some("first")),
+            (format!("{}\n{summary}\n", user("before")), Some("before")),
+            (format!("{summary}\n{}\n", user("behind")), Some("behind")),
+            (user(&long), Some(long.as_str())),
+            (user(&too_long), None),
+            (format!("{result}\n{}\n", user("behind a result")), None),
+            (String::new(), None),
+        ] {
+            let path = std::env::temp_dir().join(format!("hookkeeper-prompt-{:p}", &long));
+            #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(first_prompt(&path).as_deref(), found);
+            #[expect(clippy::disallowed_methods, reason = "a test removes its own files")]
+            std::fs::remove_file(&path).unwrap();
+        }
     }
 }
