@@ -14,7 +14,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use support::autonomous::*;
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused, refused};
 
 #[test]
 fn a_feature_is_shipped() {
@@ -169,7 +169,7 @@ fn a_receipt_needs_a_committed_document() {
         &scratch.run(&["autonomous", "advance", "--summary", "x", "--findings", "2"], b""),
         "--findings is for the phases review, re_review and test",
     );
-    refused(
+    misused(
         &scratch.run(&["autonomous", "advance", "--summary", "x", "--phase", "polish"], b""),
         "there is no phase `polish`",
     );

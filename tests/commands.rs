@@ -12,7 +12,7 @@ mod support;
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Run, Scratch, good, refused};
+use support::{Run, Scratch, good, misused, refused};
 
 const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
 
@@ -278,6 +278,12 @@ fn an_error_can_be_resolved_by_hand() {
         1
     );
     refused(&scratch.run(&["errors", "resolve", "zzz"], b""), "there is no error `zzz`");
+    // The journal knows it too, also when the session has ended and only the journal is left.
+    let log = good(scratch.run(&["log"], b""));
+    assert!(log.contains("recovered (by hand): Bash curl shop.test/items"), "{log}");
+    scratch.hook(&event("SessionEnd", json!({"reason": "other"})));
+    let kept = parsed(scratch.run(&["errors", "--session", SESSION, "--json"], b""));
+    assert_eq!((&kept[0]["id"], &kept[0]["status"]), (&json!(id), &json!("recovered")));
 }
 
 #[test]
@@ -293,7 +299,9 @@ fn a_name_that_fits_nothing_picks_nothing() {
         &["agents", "nudge", ""],
     ] {
         let run = scratch.run(command, b"");
-        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{command:?}");
+        // A name that is empty is none, whatever there is.
+        let code = if command.ends_with(&[""]) { 64 } else { 1 };
+        assert_eq!((run.code, run.stdout.as_str()), (Some(code), ""), "{command:?}");
     }
     assert_eq!(scratch.doc("errors/classified.json")["errors"][0]["status"], "pending_retry");
 }
@@ -491,7 +499,7 @@ fn completions_and_manual_know_every_command() {
     let scratch = Scratch::new();
     let help = good(scratch.run(&["--help"], b""));
     let commands: Vec<&str> = help
-        .split("Commands:")
+        .split("Set up:")
         .nth(1)
         .unwrap()
         .split("Options:")
@@ -521,6 +529,28 @@ fn completions_and_manual_know_every_command() {
     refused(&scratch.run(&["man", "nonsense"], b""), "there is no command `nonsense`");
 }
 
+/// What is wrong whatever the state is: the exit code says that another call is needed.
+#[test]
+fn arguments_that_are_wrong_by_themselves_are_bad_usage() {
+    let scratch = shop();
+    for (command, says) in [
+        (&["-C", ".", "hook"][..], "usage: hookkeeper hook [EVENT] < payload.json"),
+        (&["log", "--event", "nonsense"], "`nonsense` is no event"),
+        (&["log", "--since", "soon"], "`soon` is no time"),
+        (&["search", " "], "there is no text to look for"),
+        (&["schema", "nonsense"], "there is no document \"nonsense\""),
+        (&["gate", "test", "maybe"], "`maybe` is no status"),
+        (&["branch", "handoff", "--note", "x"], "--type <TYPE>"),
+        (&["status", "--nonsense"], "unexpected argument '--nonsense'"),
+        (&["nonsense"], "unrecognized subcommand 'nonsense'"),
+    ] {
+        misused(&scratch.run(command, b""), says);
+    }
+    let nothing = scratch.run(&[], b"");
+    assert_eq!((nothing.code, nothing.stderr.as_str()), (Some(64), ""));
+    assert!(nothing.stdout.contains("\nSet up:\n"), "{}", nothing.stdout);
+}
+
 #[test]
 fn busy_books_are_not_waited_for_long() {
     let scratch = shop();
@@ -528,4 +558,21 @@ fn busy_books_are_not_waited_for_long() {
         fs::OpenOptions::new().read(true).write(true).open(scratch.state().join(".lock")).unwrap();
     lock.lock().unwrap();
     refused(&scratch.run(&["reset", "all"], b""), "the state is in use by another process");
+}
+
+/// For scripts, and for reports of bugs: what it is, and what it was built from.
+#[test]
+fn the_version_as_json() {
+    let scratch = Scratch::new();
+    let version = parsed(scratch.run(&["--version", "--json"], b""));
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(version["profile"], if cfg!(debug_assertions) { "debug" } else { "release" });
+    assert_eq!(version["static"], cfg!(target_feature = "crt-static"));
+    assert!(version["target"].as_str().unwrap().starts_with(std::env::consts::ARCH));
+    assert_eq!(version["state"], "3.0");
+    assert_eq!(version["journal"], 1);
+    assert!(version["commit"].is_null() || version["commit"].is_string());
+    assert_eq!(good(scratch.run(&["--version"], b"")), good(scratch.run(&["-V"], b"")));
+    let alone = scratch.run(&["--json"], b"");
+    assert_eq!((alone.code, alone.stdout.as_str()), (Some(64), ""), "{}", alone.stderr);
 }

@@ -398,7 +398,10 @@ fn find_commands(world: &World, path: &mut Vec<String>, all: &mut Vec<Vec<String
     let help = good(world.plan.scratch.run(&args, b""));
     let usage = help.lines().find_map(|line| line.strip_prefix("Usage: hookkeeper")).unwrap();
     let usage = usage.trim_start().strip_prefix(&path.join(" ")).unwrap();
-    let listed = help.split_once("Commands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap());
+    // The program itself lists its commands in groups, up to its options.
+    let (from, to) =
+        if path.is_empty() { ("Set up:\n", "Options:") } else { ("Commands:\n", "\n\n") };
+    let listed = help.split_once(from).map(|(_, rest)| rest.split(to).next().unwrap());
     let names = listed
         .unwrap_or_default()
         .lines()

@@ -16,7 +16,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use support::books::validate;
-use support::{Run, Scratch, event, good, refused, spawn};
+use support::{Run, Scratch, event, good, misused, refused, spawn};
 
 // Begins with a letter: quoted all the same.
 const SESSION: &str = "af3e8a2c-1111-4222-8333-444455556666";
@@ -289,7 +289,7 @@ fn refused_with_reasons() {
     assert!(unknown.stderr.contains("task, triage, session, blocked"), "{}", unknown.stderr);
     assert_eq!(handoff(&scratch, &[]).code, Some(64));
     refused(&handoff(&scratch, &["--type", "task", "--title", " "]), "the title is empty");
-    refused(&handoff(&scratch, &["--type", "task", "--branch", ""]), "the branch's name is empty");
+    misused(&handoff(&scratch, &["--type", "task", "--branch", ""]), "the branch's name is empty");
     assert!(!scratch.root().join(".claude/branches/feat-login/handoffs").exists());
     assert_eq!(state(&scratch).get("handoff"), None);
     // Something else is where the folder should be.

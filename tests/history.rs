@@ -15,7 +15,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused, refused};
 
 const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
 
@@ -91,8 +91,8 @@ fn the_log_shows_what_is_asked_for() {
     let runs = good(here.run(&["log", "--runs", "--session", "s2"], b""));
     assert!(runs.contains("PostToolUse") && runs.contains("0 µs"), "{runs}");
     assert!(runs.contains("session/live/s2.json"), "{runs}");
-    refused(&here.run(&["log", "--since", "soon"], b""), "`soon` is no time");
-    refused(&here.run(&["log", "--event", "dream"], b""), "`dream` is no event");
+    misused(&here.run(&["log", "--since", "soon"], b""), "`soon` is no time");
+    misused(&here.run(&["log", "--event", "dream"], b""), "`dream` is no event");
     refused(&here.run(&["log", "--session", "zz"], b""), "there is no session `zz`");
 }
 

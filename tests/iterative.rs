@@ -16,7 +16,7 @@ use std::process::Command;
 
 use iterative::*;
 use serde_json::{Value, json};
-use support::{Scratch, event, good, refused, tree};
+use support::{Scratch, event, good, misused, refused, tree};
 
 #[test]
 fn two_units_from_work_to_done() {
@@ -128,7 +128,7 @@ fn what_the_lifecycle_forbids_is_refused_with_its_rule() {
     );
     refused(&run(&scratch, &["signal", "auth", "FINE"]), "`FINE` is no signal");
     refused(&run(&scratch, &["phase", "auth", "complete"]), "`hookkeeper iterative archive auth`");
-    refused(
+    misused(
         &run(&scratch, &["phase", "auth", "ship"]),
         "there is no phase `ship`; there are discover, plan",
     );

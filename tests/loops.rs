@@ -13,7 +13,7 @@ mod support;
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused, refused};
 
 const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
 
@@ -617,27 +617,27 @@ fn commands_say_what_is_wrong() {
     let scratch = shop();
     refused(&scratch.run(&["loop", "next"], b""), "there is no loop; `hookkeeper loop start TASK`");
     refused(&scratch.run(&["loop", "start", "  "], b""), "the task is empty");
-    refused(
+    misused(
         &scratch.run(&["queue", "add", "--priority", "P1", "--title", "x"], b""),
         "there is no priority `P1`",
     );
     refused(&scratch.run(&["queue", "done", "7"], b""), "there is no item `work-007`");
-    refused(&scratch.run(&["gate", "test", "maybe"], b""), "`maybe` is no status");
+    misused(&scratch.run(&["gate", "test", "maybe"], b""), "`maybe` is no status");
     // What runs commands has a word of its own: who allowed `gate` did not allow that.
     let says = "`gate` runs nothing: hookkeeper run-gate test -- CMD";
     for old in [&["gate", "run", "test", "--", "touch", "made"][..], &["gate", "run", "test"]] {
-        refused(&scratch.run(old, b""), says);
+        misused(&scratch.run(old, b""), says);
     }
-    refused(&scratch.run(&["gate", "test", "pass", "--", "touch", "made"], b""), says);
+    misused(&scratch.run(&["gate", "test", "pass", "--", "touch", "made"], b""), says);
     assert!(!scratch.root().join("made").exists());
-    refused(&scratch.run(&["gate", "a/b", "pass"], b""), "is no name for a gate");
+    misused(&scratch.run(&["gate", "a/b", "pass"], b""), "is no name for a gate");
     refused(
         &scratch.run(&["run-gate", "test", "--", "/no/such/program"], b""),
         "/no/such/program cannot be run",
     );
     assert!(!scratch.exists("loop"), "nothing was changed");
     good(scratch.run(&["loop", "start", "x"], b""));
-    refused(&scratch.run(&["loop", "phase", "DREAM"], b""), "there is no phase `DREAM`");
+    misused(&scratch.run(&["loop", "phase", "DREAM"], b""), "there is no phase `DREAM`");
     good(scratch.run(&["loop", "phase", "build"], b""));
     assert_eq!(queue(&scratch)["status"], "BUILDING");
     assert!(

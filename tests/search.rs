@@ -12,7 +12,7 @@ mod support;
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused};
 
 /// Two sessions: a prompt, an agent with a finding, an error; the first one has ended.
 fn shop() -> Scratch {
@@ -124,8 +124,8 @@ fn journals_that_are_cut_damaged_huge_or_newer_are_no_reason_to_fail() {
         good(Scratch::new().run(&["search", "x"], b"")).trim(),
         "Nothing that is kept says so."
     );
-    refused(&scratch.run(&["search", " "], b""), "there is no text");
-    refused(&scratch.run(&["search", "x", "--since", "soon"], b""), "is no time");
+    misused(&scratch.run(&["search", " "], b""), "there is no text");
+    misused(&scratch.run(&["search", "x", "--since", "soon"], b""), "is no time");
     let journal = scratch.state().join("journal/s1.jsonl");
     let mut bytes = fs::read(&journal).unwrap();
     let newer = r#"{"v":99,"time":"2026-01-20T10:00:00.000Z","kind":"prompt","session":"s1","text":"quark"}"#;

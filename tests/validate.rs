@@ -145,7 +145,7 @@ fn schemas_are_listed_and_printed() {
         assert_eq!((one.code, one.stdout.as_str()), (Some(0), &*schema::text(row.schema)));
     }
     let unknown = scratch.run(&["schema", "lives"], b"");
-    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(64), ""));
     let says = "hookkeeper: there is no document \"lives\"; there are live, current, active, metrics, \
         metrics-entry, notices, notifications, cleared, result, synthesis, errors, backup, branch-state, branch-agents, work-queue, \
         autonomous-loop, autonomous-watch, iterative, execute-state, executions, settings, journal, spool, wiring\n";

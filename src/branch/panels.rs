@@ -7,6 +7,7 @@ use crate::agents::tree::{arrange, indented};
 use crate::branch::document::{BranchLoop, BranchState};
 use crate::branch::folder;
 use crate::branch::witness::is_stuck;
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::clip;
 use crate::core::time::Time;
@@ -14,7 +15,7 @@ use crate::process::files;
 use crate::session::active::Active;
 use crate::session::live::Live;
 use crate::session::record::live_sessions;
-use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, short, since};
+use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, since};
 
 /// The agents that run, and which of them are quiet.
 pub fn agents(context: &PanelContext) -> Section {
@@ -38,7 +39,7 @@ fn agents_panel(active: &Active, is_quiet: impl Fn(&Agent) -> bool, now: Time) -
             _ => (Tone::Plain, format!("seen {silence} ago")),
         };
         Some(vec![
-            Cell::new(Tone::Id, &indented(&short(&agent.id, &ids), depth)),
+            Cell::new(Tone::Id, &indented(&short_id(&agent.id, &ids), depth)),
             Cell::new(Tone::Good, &clip(&agent.kind, 20)),
             Cell::new(Tone::Dim, &format!("for {}", since(&agent.started, now))),
             Cell::new(tone, &state),

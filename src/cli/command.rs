@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::agents::commands as agents;
 use crate::branch::commands as branch;
-use crate::cli::{record, replay, reset, shell, trust};
+use crate::cli::{help, record, replay, reset, shell, trust};
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::doctor::commands as doctor;
@@ -24,9 +24,9 @@ use crate::view::statusline;
 pub enum Command {
     /// Wire the hooks into Claude Code's settings
     #[command(
-        after_help = "Examples:\n  hookkeeper install                   # .claude/settings.local.json, yours alone\n  \
-        hookkeeper install --scope user      # ~/.claude/settings.json, all your projects\n  \
-        hookkeeper install --scope project   # .claude/settings.json, shared with the team\n  \
+        after_help = "Examples:\n  hookkeeper install                   # yours: .claude/settings.local.json\n  \
+        hookkeeper install --scope user      # all projects: ~/.claude/settings.json\n  \
+        hookkeeper install --scope project   # the team: .claude/settings.json\n  \
         hookkeeper install --dry-run         # only show what would change"
     )]
     Install(install::Arguments),
@@ -45,9 +45,9 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper status\n  hookkeeper status --watch\n  hookkeeper status --json | jq .sessions\n  hookkeeper -C ~/shop status"
     )]
     Status(status::Arguments),
-    /// One line for Claude Code's status line; the client's JSON object comes on stdin
+    /// One line for Claude Code's status line, from its JSON on stdin
     #[command(
-        after_help = "Example, in settings.json:\n  \"statusLine\": {\"type\": \"command\", \"command\": \"hookkeeper statusline\", \"refreshInterval\": 5}\n\n`hookkeeper install --statusline` puts it there."
+        after_help = "Example, in settings.json:\n  \"statusLine\": {\"type\": \"command\", \"refreshInterval\": 5,\n                 \"command\": \"hookkeeper statusline\"}\n\n`hookkeeper install --statusline` puts it there."
     )]
     Statusline(statusline::Arguments),
     /// The agents that run, and what those of a session found
@@ -65,18 +65,18 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper sessions\n  hookkeeper sessions show 0f3e        # the story of one\n  hookkeeper sessions --all --json | jq '.ended | length'"
     )]
     Sessions(sessions::Arguments),
-    /// What happened, line by line: prompts, tool calls, agents, errors, loops
+    /// What happened, line by line: prompts, tools, agents, errors
     #[command(
         after_help = "Examples:\n  hookkeeper log\n  hookkeeper log --follow\n  hookkeeper log --session 0f3e --event error\n  \
         hookkeeper log --since 2h --json | jq -r .target\n  hookkeeper log --runs -n 5         # what each hook did"
     )]
     Log(history::log::Arguments),
-    /// A text in everything that is kept, the newest first, and where to look on
+    /// A text in everything that is kept, the newest first
     #[command(
         after_help = "Examples:\n  hookkeeper search 'rate limit'\n  hookkeeper search login --kind finding --since 7d\n  hookkeeper search login --json | jq -r '.hits[].look'"
     )]
     Search(history::search::Arguments),
-    /// Tokens and dollars: what sessions, agents, branches, days or models used
+    /// Tokens and dollars, by session, agent, branch, day or model
     #[command(
         after_help = "Examples:\n  hookkeeper cost\n  hookkeeper cost --by day --since 30d\n  hookkeeper cost --by agent --json | jq .total"
     )]
@@ -86,12 +86,12 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper recap\n  hookkeeper recap --since 30d --markdown"
     )]
     Recap(history::recap::Arguments),
-    /// What happened as one HTML file: timeline, findings, errors, tokens, cost, hook times
+    /// What happened as one HTML file: timeline, findings, errors, cost
     #[command(
         after_help = "Examples:\n  hookkeeper report --open             # the newest session\n  hookkeeper report 0f3e -o session.html\n  hookkeeper report --since 7d"
     )]
     Report(report::Arguments),
-    /// Remove the history that is beyond keep_sessions and keep_megabytes
+    /// Remove history beyond keep_sessions and keep_megabytes
     #[command(after_help = "Examples:\n  hookkeeper gc --dry-run\n  hookkeeper gc")]
     Gc(history::gc::Arguments),
     /// Snapshots from before compactions
@@ -101,30 +101,34 @@ pub enum Command {
     Backup(backup::Arguments),
     /// Work in iterations until gates pass and no item is open
     #[command(
-        after_help = "Which loop when:\n  loop         tests, linters or a list of things to do; complete when all of it passed twice in a row\n  branch loop  one prompt and a clear word for its end; complete by that promise, alone on a line\n  autonomous   a feature, from an idea to a release; complete when it is shipped, with a receipt for each phase\n  iterative    a large task that can be split into units; complete when each is done and was confirmed\n\nExamples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel"
+        after_help = format!("Examples:\n  hookkeeper loop start 'Add login' --gate test\n  hookkeeper loop status\n  hookkeeper loop cancel\n\n{}", help::WHICH_LOOP)
     )]
     Loop(work::queue_loop::Arguments),
-    /// Take a feature through its phases, each with a receipt, until it is shipped
+    /// Which loop when
+    #[command(hide = true, help_template = "{after-help}", after_help = help::WHICH_LOOP)]
+    Loops,
+    /// Take a feature through its phases until it is shipped
     #[command(
-        after_help = "Examples:\n  hookkeeper autonomous start 'Add user authentication'\n  hookkeeper autonomous status\n  hookkeeper autonomous approve"
+        after_help = "Examples:\n  hookkeeper autonomous start 'Add user authentication'\n  hookkeeper autonomous status\n  hookkeeper autonomous approve\n\n`hookkeeper help loops` says which loop when."
     )]
     Autonomous(autonomous::Arguments),
-    /// What belongs to a branch: where it stands, its hand-offs, its loop
+    /// What a branch has: where it stands, its hand-offs, its loop
     #[command(
-        after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch handoff --type session\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status"
+        after_help = "Examples:\n  hookkeeper branch show\n  hookkeeper branch handoff --type session\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN'\n  hookkeeper branch loop status\n\n`hookkeeper help loops` says which loop when."
     )]
     Branch(branch::Arguments),
-    /// Tasks in layers, each in a worktree of its own: verified, and merged one by one
+    /// Tasks in layers, each in a worktree: verified, merged one by one
     #[command(
         after_help = "Examples:\n  hookkeeper execute init docs/tasks/shop\n  hookkeeper execute next docs/tasks/shop --json\n  \
         hookkeeper execute start docs/tasks/shop L1-001\n  hookkeeper execute status docs/tasks/shop"
     )]
     Execute(crate::execute::commands::Arguments),
-    /// Tasks in units: each is worked on, confirmed and verified before the next one
+    /// Tasks in units: each done, confirmed and verified in its turn
     #[command(
-        after_help = "Examples:\n  hookkeeper iterative new user-auth --task 'User authentication' --mode development \\\n    \
-        --unit 'T1: User model | tests pass | max 5' --unit 'T2: Login | 401 without a password | needs T1'\n  \
-        hookkeeper iterative status user-auth\n  hookkeeper iterative archive user-auth"
+        after_help = "Examples:\n  hookkeeper iterative new user-auth --task 'User authentication' \\\n    \
+        --mode development --unit 'T1: User model | tests pass | max 5' \\\n    \
+        --unit 'T2: Login | 401 without a password | needs T1'\n  \
+        hookkeeper iterative status user-auth\n  hookkeeper iterative archive user-auth\n\n`hookkeeper help loops` says which loop when."
     )]
     Iterative(iterative::Arguments),
     /// Work items, most urgent first
@@ -135,7 +139,7 @@ pub enum Command {
     /// Run a command as a quality gate: its exit code decides
     #[command(after_help = "Example:\n  hookkeeper run-gate test -- cargo test")]
     RunGate(work::gate::RunArguments),
-    /// Run the commands of a task's plan in its worktree; if they pass, it waits to be merged
+    /// Run the commands of a task's plan in its worktree
     #[command(after_help = "Example:\n  hookkeeper run-verify docs/tasks/shop L1-001")]
     RunVerify(crate::execute::commands::verify::Arguments),
     /// Record whether a quality gate passes
@@ -146,7 +150,7 @@ pub enum Command {
     /// Keep the payloads that come, for `replay`
     #[command(after_help = "Examples:\n  hookkeeper record on\n  hookkeeper record list")]
     Record(record::Arguments),
-    /// Play payloads on a copy of the state, and show what each of them does
+    /// Play payloads on a copy of the state, and show what they do
     #[command(
         after_help = "Examples:\n  hookkeeper replay payload.json\n  hookkeeper replay .claude/state/recorded\n  \
         hookkeeper replay --fresh --json session.jsonl | jq .reply\n  tail -n 3 session.jsonl | hookkeeper replay -"
@@ -172,7 +176,7 @@ pub enum Command {
     Trust(trust::Arguments),
     /// Completions for a shell, on stdout
     #[command(
-        after_help = "Example:\n  hookkeeper completions bash > ~/.local/share/bash-completion/completions/hookkeeper"
+        after_help = "Examples:\n  hookkeeper completions bash > ~/.bash_completion.d/hookkeeper\n  source <(hookkeeper completions zsh)"
     )]
     Completions(shell::Completions),
     /// The manual page, on stdout

@@ -4,6 +4,7 @@
 //! [`Outcome`].
 
 pub mod command;
+pub mod help;
 pub mod record;
 pub mod replay;
 pub mod reset;
@@ -12,8 +13,8 @@ pub mod trust;
 
 use std::path::PathBuf;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use command::Command;
 
@@ -23,6 +24,7 @@ use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::console::project::Project;
 use crate::console::style::ColourChoice;
+use crate::console::usage::{UsageError, usage};
 use crate::core::gate::Words;
 use crate::core::outcome::Outcome;
 use crate::doctor::commands as doctor;
@@ -39,18 +41,22 @@ use crate::validate::commands::schema;
 use crate::view as status;
 use crate::view::statusline;
 
-/// Keeps state for Claude Code hooks.
+const ABOUT: &str =
+    "Keeps state for Claude Code hooks: agents, sessions, errors, compactions, loops.";
+
 #[derive(Parser)]
-#[command(name = "hookkeeper", version, about, arg_required_else_help = true)]
+#[command(name = "hookkeeper", version, about = ABOUT, arg_required_else_help = true)]
 #[command(
-    after_help = "Claude Code runs `hookkeeper hook` at every lifecycle event, with the payload on stdin.\n\
-    The state is in .claude/state/ of the project; what happened is in .claude/state/journal/."
+    after_help = "Examples: `hookkeeper help COMMAND`. Which loop when: `hookkeeper help loops`.\n\
+    Exit codes: 0, 1 (it could not), 64 (it was not called as it can be).\n\
+    Claude Code runs `hookkeeper hook` at every event, with the payload on stdin.\n\
+    The state is in .claude/state/ of the project, what happened in journal/ there."
 )]
 struct Arguments {
-    /// The project (default: the one that the working directory is in)
+    /// The project (default: the one around this directory)
     #[arg(short = 'C', long = "dir", value_name = "DIR", global = true)]
     dir: Option<PathBuf>,
-    /// Colours: auto (on a terminal, unless NO_COLOR is set), always, never
+    /// Colours: auto (a terminal, no NO_COLOR), always, never
     #[arg(
         long,
         value_name = "WHEN",
@@ -67,7 +73,7 @@ struct Arguments {
 const USAGE: u8 = 64;
 
 pub fn run(process: &Process) -> Outcome {
-    let arguments = match Arguments::try_parse_from(process.args()) {
+    let arguments = match parse(process.args()) {
         Ok(arguments) => arguments,
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return Outcome { stdout: Some(help.to_string().into()), stderr: None, code: USAGE };
@@ -80,46 +86,55 @@ pub fn run(process: &Process) -> Outcome {
         Err(help) => return Outcome::printed(help.to_string()),
     };
     let project = Project { process, named: arguments.dir.as_deref(), colour: arguments.color };
-    let done = match &arguments.command {
-        Command::Install(options) => install::run(&project, options),
-        Command::Uninstall(options) => uninstall::run(&project, options),
-        Command::Record(options) => record::run(&project, options),
-        Command::Replay(options) => replay::run(&project, options),
-        Command::Status(options) => status::run(&project, options),
-        Command::Agents(options) => agents::run(&project, options),
-        Command::Errors(options) => errors::run(&project, options),
-        Command::Sessions(options) => sessions::run(&project, options),
-        Command::Log(options) => history::log::run(&project, options),
-        Command::Search(options) => history::search::run(&project, options),
-        Command::Cost(options) => history::cost::run(&project, options),
-        Command::Recap(options) => history::recap::run(&project, options),
-        Command::Report(options) => report::run(&project, options),
-        Command::Gc(options) => history::gc::run(&project, options),
-        Command::Backup(options) => backup::run(&project, options),
-        Command::Reset(options) => reset::run(&project, options),
-        Command::Trust(options) => trust::run(&project, options),
+    run_command(&project, &arguments.command).unwrap_or_else(|error| Outcome {
+        stdout: None,
+        stderr: Some(Words::from(format!("{error:#}")).into()),
+        code: if error.is::<UsageError>() { USAGE } else { 1 },
+    })
+}
+
+fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Install(options) => install::run(project, options),
+        Command::Uninstall(options) => uninstall::run(project, options),
+        Command::Record(options) => record::run(project, options),
+        Command::Replay(options) => replay::run(project, options),
+        Command::Status(options) => status::run(project, options),
+        Command::Agents(options) => agents::run(project, options),
+        Command::Errors(options) => errors::run(project, options),
+        Command::Sessions(options) => sessions::run(project, options),
+        Command::Log(options) => history::log::run(project, options),
+        Command::Search(options) => history::search::run(project, options),
+        Command::Cost(options) => history::cost::run(project, options),
+        Command::Recap(options) => history::recap::run(project, options),
+        Command::Report(options) => report::run(project, options),
+        Command::Gc(options) => history::gc::run(project, options),
+        Command::Backup(options) => backup::run(project, options),
+        Command::Reset(options) => reset::run(project, options),
+        Command::Trust(options) => trust::run(project, options),
         Command::Completions(options) => shell::completions(options),
         Command::Man(options) => shell::man(options),
         Command::Schema(options) => schema::run(options),
-        Command::Validate(options) => validate::run(&project, options),
-        Command::Statusline(options) => Ok(statusline::run(&project, options)),
-        Command::Doctor(options) => doctor::run(&project, options),
-        Command::Autonomous(options) => autonomous::run(&project, options),
-        Command::Branch(options) => branch::run(&project, options),
-        Command::Iterative(options) => iterative::run(&project, options),
-        Command::Loop(options) => work::queue_loop::run(&project, options),
-        Command::Execute(options) => crate::execute::commands::run(&project, options),
-        Command::Queue(options) => work::items::run(&project, options),
-        Command::Gate(options) => work::gate::run(&project, options),
-        Command::RunGate(options) => work::gate::execute(&project, options),
-        Command::RunVerify(options) => crate::execute::commands::run_verify(&project, options),
-        Command::Hook { .. } => {
-            Err(anyhow::anyhow!("usage: hookkeeper hook [EVENT] < payload.json"))
-        }
-    };
-    done.unwrap_or_else(|error| Outcome {
-        stdout: None,
-        stderr: Some(Words::from(format!("{error:#}")).into()),
-        code: 1,
-    })
+        Command::Validate(options) => validate::run(project, options),
+        Command::Statusline(options) => Ok(statusline::run(project, options)),
+        Command::Doctor(options) => doctor::run(project, options),
+        Command::Autonomous(options) => autonomous::run(project, options),
+        Command::Branch(options) => branch::run(project, options),
+        Command::Iterative(options) => iterative::run(project, options),
+        Command::Loop(options) => work::queue_loop::run(project, options),
+        Command::Execute(options) => crate::execute::commands::run(project, options),
+        Command::Queue(options) => work::items::run(project, options),
+        Command::Loops => Ok(Outcome::printed(help::WHICH_LOOP)),
+        Command::Gate(options) => work::gate::run(project, options),
+        Command::RunGate(options) => work::gate::execute(project, options),
+        Command::RunVerify(options) => crate::execute::commands::run_verify(project, options),
+        Command::Hook { .. } => Err(usage("usage: hookkeeper hook [EVENT] < payload.json").into()),
+    }
+}
+
+/// What was typed.
+fn parse(args: &[String]) -> clap::error::Result<Arguments> {
+    let mut command = help::with_groups(Arguments::command());
+    let found = command.try_get_matches_from_mut(args)?;
+    Arguments::from_arg_matches(&found).map_err(|error| error.format(&mut command))
 }

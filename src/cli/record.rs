@@ -8,9 +8,9 @@ use crate::client::settings::edit;
 use crate::console::project::Project;
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::short_id;
 use crate::core::table::row;
 use crate::state::Source;
-use crate::state::panel::short;
 use crate::store::home::SETTINGS;
 use crate::store::recorded::{FOLDER, ROOM};
 
@@ -42,7 +42,6 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Sets `record` in the project's `.claude/hookkeeper.json`, and touches nothing else in it.
 fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
     let shown = format!(".claude/{SETTINGS}");
     let is_on = project.change(|store, _| {
@@ -77,7 +76,7 @@ fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
         let payload = Object::parse(&bytes).unwrap_or_default();
         let event = payload.text("hook_event_name").unwrap_or_default();
         let session = payload.text("session_id").unwrap_or_default();
-        rows.push(row![event, short(&session, &[]), bytes.len(), name]);
+        rows.push(row![event, short_id(&session, &[]), bytes.len(), name]);
         lines.push(json!({"file": format!(".claude/state/{ROOM}/{name}"), "event": event, "session_id": session, "bytes": bytes.len()}).to_string());
     }
     if lines.is_empty() && as_json {

@@ -10,6 +10,7 @@ use crate::store::{Store, home, set_aside, untrusted};
 
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// The part
     #[arg(value_enum)]
     what: What,
 }

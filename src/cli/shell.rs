@@ -8,6 +8,7 @@ use crate::core::outcome::Outcome;
 
 #[derive(clap::Args)]
 pub struct Completions {
+    /// The shell
     #[arg(value_enum)]
     shell: clap_complete::Shell,
 }

@@ -8,13 +8,13 @@ use crate::console::diff;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::short_id;
 use crate::core::table::row;
 use crate::core::text::plural;
 use crate::loops::queue::document::Queue;
 use crate::loops::queue::page::LoopStateText;
 use crate::session::active::Active;
 use crate::session::current::CurrentFile;
-use crate::state::panel::short;
 use crate::state::{Doc, Document, Source};
 use crate::store::view::View;
 
@@ -151,7 +151,7 @@ fn list(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome
             let tokens = backup.context_tokens_before;
             let tokens = tokens.map_or_else(String::new, |tokens| tokens.to_string());
             let when = project.moment(&backup.timestamp);
-            row![n + 1, when, short(&backup.session_id, &[]), tokens, backup.reason, file]
+            row![n + 1, when, short_id(&backup.session_id, &[]), tokens, backup.reason, file]
         })
         .collect();
     Ok(Outcome::printed(match rows.is_empty() {

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::compaction::backup::{Kept, kept_backups};
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::time::{self, Time};
-use crate::state::panel::{Panel, PanelContext, Section, short, since};
+use crate::state::panel::{Panel, PanelContext, Section, since};
 
 pub fn section(context: &PanelContext) -> Section {
     let backups = kept_backups(context.state);
@@ -19,7 +20,7 @@ fn panel(backups: &[Kept], now: Time) -> Panel {
         let age = stamped(&kept.file).map(|at| format!("{} ago", since(&time::spell(at), now)));
         vec![
             Cell::new(Tone::Dim, &age.unwrap_or_default()),
-            Cell::new(Tone::Id, &short(&kept.session_id, &[])),
+            Cell::new(Tone::Id, &short_id(&kept.session_id, &[])),
             Cell::new(Tone::Plain, &kept.file),
         ]
     };

@@ -3,7 +3,9 @@
 pub mod checkout;
 pub mod diff;
 pub mod local_time;
+pub mod progress;
 pub mod project;
 pub mod projects;
 pub mod screen;
 pub mod style;
+pub mod usage;

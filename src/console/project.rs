@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use crate::console::style::ColourChoice;
+use crate::console::usage::usage;
 use crate::core::error::Result;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
@@ -46,7 +47,7 @@ pub fn one_of(named: &str, known: &[String], what: &str, prefix: &str) -> anyhow
     found.sort_unstable();
     found.dedup();
     match found.as_slice() {
-        _ if named.is_empty() => anyhow::bail!("which {what}? The name is empty"),
+        _ if named.is_empty() => anyhow::bail!(usage(format!("which {what}? The name is empty"))),
         [] => anyhow::bail!("there is no {what} `{named}`"),
         [id] => Ok((*id).clone()),
         several => {

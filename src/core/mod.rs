@@ -15,6 +15,7 @@ pub mod reply;
 #[cfg(test)]
 pub mod schema_fields;
 pub mod settings;
+pub mod spelling;
 pub mod table;
 pub mod text;
 pub mod time;

@@ -71,16 +71,6 @@ pub fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// `950`, `12.3k`, `4.5M`: tokens, for people.
-pub fn short_count(count: u64) -> String {
-    let count_f = count as f64;
-    match count {
-        0..1000 => count.to_string(),
-        1000..999_950 => format!("{:.1}k", count_f / 1e3),
-        _ => format!("{:.1}M", count_f / 1e6),
-    }
-}
-
 /// A path below the project's root as the project sees it.
 pub fn relative(path: &str, root: &str) -> String {
     if cfg!(windows) {
@@ -122,12 +112,6 @@ pub fn in_parentheses(file: Option<&str>, line: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_short() {
-        let spelled = [999, 1000, 45_210, 999_949, 999_950, 12_345_678].map(short_count);
-        assert_eq!(spelled, ["999", "1.0k", "45.2k", "999.9k", "1.0M", "12.3M"]);
-    }
 
     #[test]
     fn a_path_of_windows_is_below_its_root() {

@@ -60,7 +60,7 @@ pub fn human(seconds: u64) -> String {
     }
 }
 
-/// How long something took, in milliseconds: `1.2 s`, `12 s`, `4 min`, `2.5 h`.
+/// How long something took, in milliseconds: `30 ms`, `1.2 s`, `12 s`, `4 min`, `2.5 h`, `3.2 days`.
 pub fn duration(ms: u64) -> String {
     let seconds = ms as f64 / 1000.0;
     match ms {
@@ -68,7 +68,8 @@ pub fn duration(ms: u64) -> String {
         1000..10_000 if !ms.is_multiple_of(1000) => format!("{seconds:.1} s"),
         1000..120_000 => format!("{seconds:.0} s"),
         120_000..7_200_000 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
+        7_200_000..172_800_000 => format!("{:.1} h", seconds / 3600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
     }
 }
 
@@ -92,12 +93,13 @@ mod tests {
             (12_000, "12 s"),
             (240_000, "4 min"),
             (9_000_000, "2.5 h"),
+            (259_200_000, "3.0 days"),
         ] {
             assert_eq!(duration(ms), text);
         }
         let seconds = [0, 5, 119, 120].map(duration_of_seconds);
         assert_eq!(seconds, ["0 s", "5 s", "119 s", "2 min"]);
-        assert!(duration_of_seconds(u64::MAX).ends_with(" h"));
+        assert!(duration_of_seconds(u64::MAX).ends_with(" days"));
     }
 
     #[test]

@@ -23,8 +23,17 @@ pub struct Arguments {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let root = project.root()?;
+    let _progress = project.progress(match options.timings {
+        true => "reading the client's transcripts",
+        false => "looking at this installation",
+    });
     if options.timings {
-        return Ok(Outcome::printed(timings::print::render(project.process, &root, options.json)));
+        return Ok(Outcome::printed(timings::print::render(
+            project.process,
+            &root,
+            options.json,
+            &|time| project.date_and_time(time),
+        )));
     }
     let examine = || examine(&gather_facts(project.process, &root));
     let mut checked = examine();
@@ -35,7 +44,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let failed = checked.iter().any(|checked| checked.finding.level == Level::Error);
     let text = match options.json {
         true => print::render_json(&checked),
-        false => print::render_text(&checked, project.terminal().colour, options.fix),
+        false => {
+            let local = |time: &str| project.moment(time);
+            print::render_text(&checked, project.terminal().colour, options.fix, &local)
+        }
     };
     Ok(Outcome { stdout: Some(text), stderr: None, code: u8::from(failed) })
 }

@@ -43,6 +43,8 @@ pub struct Finding {
     /// What to do; empty if there is nothing to do.
     pub hint: String,
     pub fix: Option<Fix>,
+    /// A time that stands in the message, in UTC: people read it in their own.
+    pub time: Option<String>,
 }
 
 impl Finding {
@@ -66,8 +68,13 @@ impl Finding {
         Self { fix: Some(fix), ..self }
     }
 
+    /// The message has this time in it.
+    pub fn with_time(self, time: String) -> Self {
+        Self { time: Some(time), ..self }
+    }
+
     fn new(level: Level, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { level, message: message.into(), hint: hint.into(), fix: None }
+        Self { level, message: message.into(), hint: hint.into(), fix: None, time: None }
     }
 }
 

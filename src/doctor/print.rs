@@ -12,7 +12,13 @@ const YELLOW: &str = "33";
 const GREEN: &str = "32";
 const BLUE: &str = "34";
 
-pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> Printed {
+/// `local` spells a time as people read it.
+pub fn render_text(
+    checked: &[Checked],
+    colour: bool,
+    fixing: bool,
+    local: &dyn Fn(&str) -> String,
+) -> Printed {
     let mut out = Printed::default();
     for item in checked {
         let finding = &item.finding;
@@ -25,7 +31,11 @@ pub fn render_text(checked: &[Checked], colour: bool, fixing: bool) -> Printed {
         };
         let label = format!("{label:<5}");
         out.push(if colour { Printed::painted(paint, &label) } else { label.into() });
-        let message = one_line(&finding.message);
+        let message = match finding.time.as_deref().filter(|time| !time.is_empty()) {
+            Some(time) => finding.message.replacen(time, &local(time), 1),
+            None => finding.message.clone(),
+        };
+        let message = one_line(&message);
         out.push(format!(" {} {}: {message}\n", item.check.id, item.check.name));
         if !finding.hint.is_empty() {
             out.push(format!("      {}\n", one_line(&finding.hint)));

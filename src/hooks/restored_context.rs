@@ -12,6 +12,7 @@ use crate::client::plan_file::PlanFile;
 use crate::client::todos::Todo;
 use crate::core::event::Event;
 use crate::core::gate::{Words, shell_word};
+use crate::core::spelling::short_id;
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::errors::document::{ESCALATED, Errors, PENDING};
@@ -25,7 +26,6 @@ use crate::loops::iterative::recover;
 use crate::loops::queue::document::Queue;
 use crate::session::live::Live;
 use crate::session::record;
-use crate::state::panel::short;
 use crate::state::{Document, State};
 use crate::turn::context::Context;
 
@@ -158,11 +158,11 @@ fn whose(owner: Option<&String>, kind: LoopKind, live: &Live, state: &State) -> 
     let cleared = live.lineage.as_ref().filter(|lineage| lineage.by == "clear");
     let is_cleared = cleared.is_some_and(|lineage| lineage.parent == *owner);
     if !is_cleared && record::is_live(owner, state) {
-        return format!(" (driven by session {})", short(owner, &[]));
+        return format!(" (driven by session {})", short_id(owner, &[]));
     }
     let of = match is_cleared {
         true => "of this session before /clear".to_owned(),
-        false => format!("of session {}, which has ended", short(owner, &[])),
+        false => format!("of session {}, which has ended", short_id(owner, &[])),
     };
     format!(" ({of}; it does not go on until somebody runs `{} adopt`)", kind.command())
 }
@@ -281,7 +281,7 @@ fn iterative(live: &Live, turn: &Turn) -> Option<String> {
     }
     let word = documents.slug.word();
     let adopt = owner.map(|owner| {
-        format!(" Session {}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {word}`.", short(owner, &[]))
+        format!(" Session {}, which drove it, has ended; to go on with it here: `hookkeeper iterative adopt {word}`.", short_id(owner, &[]))
     });
     let adopt = adopt.unwrap_or_default();
     Some(format!("{line}.{adopt} What to do now: `hookkeeper iterative next {word}`"))

@@ -66,6 +66,17 @@ impl Lines {
     }
 }
 
+/// Writes over the line that stderr's terminal is on.
+pub fn overwrite(text: &Printed) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "\r{}", &**text)?;
+    stderr.flush()
+}
+
+pub fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Whether a person sits at stdin, who would have to be waited for.
 pub fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()

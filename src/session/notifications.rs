@@ -7,10 +7,11 @@ use serde_json::json;
 
 #[cfg(test)]
 use crate::core::schema_fields;
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{Extra, keep_newest};
 use crate::core::time::Time;
-use crate::state::panel::{Panel, PanelContext, Section, StatusPart, short, since};
+use crate::state::panel::{Panel, PanelContext, Section, StatusPart, since};
 use crate::state::{Row, document};
 
 const NEWEST: usize = 100;
@@ -124,7 +125,7 @@ fn panel(all: &Notifications, now: Time) -> Option<Panel> {
     let row = |told: &Notification| {
         vec![
             Cell::new(Tone::Dim, &format!("{} ago", since(&told.at, now))),
-            Cell::new(Tone::Id, &short(&told.session_id, &[])),
+            Cell::new(Tone::Id, &short_id(&told.session_id, &[])),
             Cell::new(Tone::Strong, &told.kind.replace('_', " ")),
             Cell::new(Tone::Plain, &told.text),
         ]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::client::transcript::context_use::context_use;
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
 use crate::core::time::{self, Time};
@@ -15,7 +16,7 @@ use crate::session::ending::ending_in_words;
 use crate::session::live::Live;
 use crate::session::metrics::{Entry, Metrics};
 use crate::session::record::live_sessions;
-use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, short, since};
+use crate::state::panel::{Column, Detail, Panel, PanelContext, Section, since};
 
 const EARLIER: usize = 5;
 /// A hook ran so short a time ago, in seconds, that its session is at work.
@@ -81,7 +82,7 @@ fn sessions_panel(seen: &Seen, now: Time) -> Panel {
         let is_full = mark > 0 && percent.is_some_and(|percent| percent >= mark);
         let percent = percent.map(|percent| format!("context {percent} %")).unwrap_or_default();
         vec![
-            Cell::new(Tone::Id, &short(&live.session_id, &ids)),
+            Cell::new(Tone::Id, &short_id(&live.session_id, &ids)),
             Cell::new(Tone::Good, &clip(live.git_branch.as_deref().unwrap_or("no branch"), 24)),
             Cell::new(Tone::Dim, &format!("for {}", since(&live.started, now))),
             Cell::new(tone, &does),
@@ -144,7 +145,7 @@ fn earlier_panel(entries: &[Entry]) -> Option<Panel> {
         );
         vec![
             Cell::new(Tone::Dim, &entry.date),
-            Cell::new(Tone::Id, &short(&entry.session_id, &[])),
+            Cell::new(Tone::Id, &short_id(&entry.session_id, &[])),
             Cell::new(Tone::Plain, &clip(&counts, 60)),
             Cell::new(Tone::Dim, entry.title().unwrap_or_default()),
         ]

@@ -10,9 +10,6 @@ use crate::core::table::{Table, Tone};
 use crate::core::time::{self, Time};
 use crate::state::State;
 
-/// No text is longer than this, however wide the terminal.
-const TEXT: usize = 160;
-
 /// The part of `status` that a row declares.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusPart {
@@ -129,29 +126,5 @@ pub fn since(spelled: &str, now: Time) -> String {
     match time::age(spelled, now) {
         u64::MAX => "?".into(),
         seconds => time::human(seconds),
-    }
-}
-
-/// The first eight characters of an id, or as many as tell it from the others.
-pub fn short(id: &str, all: &[&str]) -> String {
-    let begins = |most: usize| id.chars().take(most).collect::<String>();
-    let unlike = |most: &usize| {
-        let begin = begins(*most);
-        all.iter().filter(|other| other.starts_with(&begin)).count() <= 1
-    };
-    let longest = id.chars().count().min(TEXT);
-    (8..longest).find(unlike).map_or_else(|| begins(longest), begins)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_is_as_short_as_the_others_allow() {
-        assert_eq!(short("9f99b61b-a627", &["9f99b61b-a627"]), "9f99b61b");
-        assert_eq!(short("9f99b61b-a627", &["9f99b61b-a627", "9f99b61b-b"]), "9f99b61b-a");
-        assert_eq!(short("a1", &["a1", "a12"]), "a1");
-        assert_eq!(short("abcdefghi", &["abcdefghi", "abcdefghij"]), "abcdefghi");
     }
 }

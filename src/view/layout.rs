@@ -27,7 +27,8 @@ pub fn arrange(area: Rect, panels: &[Panel], focus: Option<&str>) -> Vec<Slot> {
     let half = (area.width - BETWEEN) / 2;
     let left = Rect { width: half, ..area };
     let right = Rect { x: area.x + half + BETWEEN, width: area.width - half - BETWEEN, ..area };
-    let is_left = |panel: &Panel| panel.column == Column::Left;
+    // What somebody has to see to stands where people begin to read.
+    let is_left = |panel: &Panel| panel.column == Column::Left || panel.urgent > 0;
     let mut slots = column(left, panels, focus, is_left);
     slots.extend(column(right, panels, focus, |panel| !is_left(panel)));
     slots

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::client::transcript::usage::{self, Cost};
-use crate::core::text::{plural, short_count};
+use crate::core::spelling::{self, short_count};
+use crate::core::text::plural;
 use crate::core::time::Time;
 use crate::process::files;
 use crate::session::live::Live;
@@ -40,7 +41,7 @@ impl Spent {
         }
         let usd = match dollars.is_empty() {
             true => String::new(),
-            false => format!(", ${:.2}", dollars.iter().sum::<f64>()),
+            false => format!(", {}", spelling::dollars(dollars.iter().sum())),
         };
         let sessions = plural(costs.len(), "live session");
         Some(format!("{sessions}: {} tokens{usd}", short_count(tokens)))

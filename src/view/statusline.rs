@@ -16,6 +16,7 @@ use crate::core::gate::Printed;
 use crate::core::id::{BranchKey, TaskSlug};
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
+use crate::core::spelling;
 use crate::core::table::{Tone, clean, cut_to_width};
 use crate::core::text::plural;
 use crate::core::time::{self, Time};
@@ -147,7 +148,7 @@ fn context_percent(object: &Object) -> Option<u64> {
 /// `$1.23`: what the session has cost until now.
 fn cost(object: &Object) -> Option<String> {
     let dollars = object.object("cost")?.float("total_cost_usd")?;
-    (0.0..1e7).contains(&dollars).then(|| format!("${dollars:.2}"))
+    (0.0..1e7).contains(&dollars).then(|| spelling::dollars(dollars))
 }
 
 fn status_parts(view: &View, session: Option<&str>, now: Time) -> Vec<Part> {

@@ -108,6 +108,8 @@ COMMANDS = [
     Command(("reset", "loop"), full_only=True),
     Command(("record", "on")),
     Command(("record", "off"), recording, full_only=True),
+    Command(("config", "set", "systems.errors", "off")),
+    Command(("config", "unset", "record"), recording, full_only=True),
     Command(("errors", "resolve", "ERROR")),
     Command(("agents", "nudge", SECOND_AGENT, "--message", "please report")),
     Command(("validate", "--repair"), damage, broken=True),

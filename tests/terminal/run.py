@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hookkeeper status --watch` on a real terminal, which tmux is here.
+"""`hookkeeper status --watch` and `hookkeeper demo` on a real terminal, which tmux is here.
 
 Exit status: 0 all passed, 1 something failed, 3 there is no tmux (nothing was tested).
 """
@@ -270,6 +270,53 @@ def escapes(shop):
         path.write_bytes(old)
 
 
+def progress(shop):
+    """What takes longer than a second says so on the terminal, and leaves nothing there; in a pipe nothing is said."""
+    slow = shop.home / "bin/claude"
+    slow.parent.mkdir(exist_ok=True)
+    slow.write_text("#!/bin/sh\nsleep 3\necho '2.1.325 (Claude Code)'\n")
+    slow.chmod(0o755)
+    path = f"{slow.parent}:{os.environ['PATH']}"
+    with Tmux() as tmux:
+        tmux.start(80, 24, {**shop.env(), "PATH": path}, shop.root)
+        tmux.type(f"clear; {shlex.quote(shop.binary)} doctor > {shop.home}/said; echo ended=$?")
+        text = tmux.until(lambda text: "this installation …" in text or has_ended(text))
+        check("progress: a line for who waits", "looking at this installation …" in text, text)
+        text = tmux.until(has_ended)
+        check("progress: it is gone in the end", "this installation …" not in text, text)
+        tmux.type(f"clear; {shlex.quote(shop.binary)} doctor > {shop.home}/said 2> {shop.home}/errors; echo again=$?")
+        text = tmux.until(lambda text: re.search(r"again=\d", text))
+        check("progress: nothing in a pipe", not (shop.home / "errors").read_text(), (shop.home / "errors").read_text())
+
+
+def demo(shop):
+    """`hookkeeper demo` at both sizes: the view while it plays, then what it came to; left early by Ctrl-C and by q."""
+    tmp = shop.home / "tmp"
+    tmp.mkdir(exist_ok=True)
+    for width, height, key in [(80, 24, None), (200, 50, "C-c"), (80, 24, "q")]:
+        name = f"demo {width}x{height}{f' left by {key}' if key else ''}"
+        with Tmux() as tmux:
+            tmux.start(width, height, {**shop.env(), "TMPDIR": str(tmp)}, shop.root)
+            tmux.type(f"stty -a > {shop.home}/before; {shlex.quote(shop.binary)} demo; echo ended=$?")
+            began = time.monotonic()
+            text = tmux.until(lambda text: "4 running" in text)
+            check(f"{name}: four agents run", "4 running" in text and "times as fast" in text, text)
+            check(f"{name}: it fits", len(text.splitlines()) <= height, text)
+            if key:
+                tmux.press(key)
+            else:
+                text = tmux.until(lambda text: "Loop 3/10" in text)
+                check(f"{name}: the loop is seen", "Loop 3/10" in text, text)
+            text = tmux.until(has_ended)
+            took = time.monotonic() - began
+            check(f"{name}: it ends with 0", "ended=0" in text, text)
+            check(f"{name}: in its time", took < 15 if key else 20 < took < 32, f"{took:.1f} s")
+            said = "Stopped before the end" if key else "loop complete in 3 iterations"
+            check(f"{name}: it says what it came to", said in text and "rm -r" in text, text)
+            check(f"{name}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+    check("demo: three scratch projects stay", len(list(tmp.glob("hookkeeper-demo-*/shop"))) == 3)
+
+
 # Said in free text only: what says which thing is meant has to stay.
 FREE = {"task", "title", "message", "description", "target", "outcome", "text", "reason", "details", "event"}
 EVIL = "\x1b[45mevil\x1b]2;stolen\x07\x9b2J\u202erlo\u2066\u200b\r\nHookKeeper: planted"
@@ -286,15 +333,18 @@ def planted(value, key=""):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=built(), help="the program to test (default: the debug build)")
-    binary = str(Path(parser.parse_args().binary).resolve())
+    parser.add_argument("--only", metavar="PART", help="one part, by its function's name")
+    options = parser.parse_args()
+    binary = str(Path(options.binary).resolve())
     if not shutil.which("tmux"):
         print("there is no tmux: nothing was tested")
         return 3
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         shop = Shop(binary, Path(scratch).resolve())
         shop.fill(time.time())
-        for part in [sizes, keys, looking, signals, closed, stop_and_go_on, changes, plain, escapes]:
-            part(shop)
+        for part in [sizes, keys, looking, signals, closed, stop_and_go_on, changes, plain, escapes, progress, demo]:
+            if options.only in (None, part.__name__):
+                part(shop)
     print(f"{len(failures)} failed" if failures else "all good")
     return 1 if failures else 0
 

@@ -40,12 +40,12 @@ enum What {
     },
     /// Write down where the work stands, for whoever goes on with it; list and close what was written
     #[command(
-        after_help = "Examples:\n  hookkeeper branch handoff --type session\n  hookkeeper branch handoff --type task --title 'Login form' --next 'Write the tests'\n  hookkeeper branch handoff --type blocked --note 'No access to the staging database'\n  hookkeeper branch handoff list\n  hookkeeper branch handoff close task-2026-01-29"
+        after_help = "Examples:\n  hookkeeper branch handoff --type session\n  hookkeeper branch handoff --type task --title 'Login' --next 'Write tests'\n  hookkeeper branch handoff --type blocked --note 'No access to staging'\n  hookkeeper branch handoff list\n  hookkeeper branch handoff close task-2026-01-29"
     )]
     Handoff(handoff::Arguments),
     /// A prompt that is given again until a promise is made
     #[command(
-        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' --promise 'ALL GREEN' --max-iterations 20\n  hookkeeper branch loop cancel"
+        after_help = "Examples:\n  hookkeeper branch loop start 'Make all tests pass' \\\n    --promise 'ALL GREEN' --max-iterations 20\n  hookkeeper branch loop cancel"
     )]
     Loop {
         /// Print one JSON object: what was done, and where it stands now

@@ -13,6 +13,7 @@ use crate::branch::witness::{ENDED, is_stuck};
 use crate::client::plan_file;
 use crate::client::todos::{self, Todo};
 use crate::console::project::{Project, read_document};
+use crate::console::usage::usage;
 use crate::core::id::BranchKey;
 use crate::core::time;
 use crate::errors::document::{ESCALATED, Errors, PENDING};
@@ -51,7 +52,7 @@ impl Branch {
 /// The branch that is named, or checked out.
 pub fn name(project: &Project, named: Option<&str>) -> anyhow::Result<String> {
     match named {
-        Some(name) if name.trim().is_empty() => bail!("the branch's name is empty"),
+        Some(name) if name.trim().is_empty() => bail!(usage("the branch's name is empty")),
         Some(name) => Ok(name.to_owned()),
         None => Ok(refs::branch_name(&refs::read(&project.root()?))),
     }

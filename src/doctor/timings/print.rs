@@ -17,7 +17,13 @@ use crate::turn::root::shown;
 /// Weeks of work; more would be history.
 const NEWEST: usize = 200;
 
-pub fn render(process: &Process, root: &Path, as_json: bool) -> Printed {
+/// `local` spells a time as people read it.
+pub fn render(
+    process: &Process,
+    root: &Path,
+    as_json: bool,
+    local: &dyn Fn(&str) -> String,
+) -> Printed {
     let home = process.home();
     let dir = process.client_dir().map(|dir| transcripts_dir(&dir, root));
     let transcripts = newest_transcripts(dir.as_deref(), root, home.as_deref());
@@ -37,7 +43,8 @@ pub fn render(process: &Process, root: &Path, as_json: bool) -> Printed {
         )
         .into();
     }
-    render_text(&place, transcripts.len(), &table).into()
+    let span = table.span.as_ref().map(|(from, to)| format!(", {} to {}", local(from), local(to)));
+    render_text(&place, transcripts.len(), &table, &span.unwrap_or_default()).into()
 }
 
 /// The project's, and those of live sessions wherever they are; the newest ones.
@@ -52,7 +59,7 @@ fn newest_transcripts(dir: Option<&Path>, root: &Path, home: Option<&Path>) -> V
     found.into_iter().take(NEWEST).map(|(_, path)| path).collect()
 }
 
-fn render_text(place: &str, transcripts: usize, table: &Timings) -> String {
+fn render_text(place: &str, transcripts: usize, table: &Timings, span: &str) -> String {
     let head = ["event", "runs", "p50", "p95", "max", "failed", "timed out", "command"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(table.commands.iter().map(|row| cells(row, true)));
@@ -63,10 +70,6 @@ fn render_text(place: &str, transcripts: usize, table: &Timings) -> String {
     rows.extend(table.events.iter().map(|row| cells(row, false)));
     out += "\n";
     out += &aligned(&rows);
-    let span = match &table.span {
-        Some((from, to)) => format!(", {} to {}", clip(from, 40), clip(to, 40)),
-        None => String::new(),
-    };
     out + &format!(
         "\nTimes in milliseconds, as the client measured them. `*`: HookKeeper.\n\
          From {} in {place}{span}. The client does not note every run that says nothing.",

@@ -3,6 +3,7 @@
 use crate::console::project::{Project, one_of, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
 use crate::core::time;
@@ -11,7 +12,6 @@ use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record, Tal
 use crate::history::commands::since;
 use crate::history::errors::{KeptErrors, kept_errors, last_seen};
 use crate::history::sessions::{ended_sessions, known_ids, summarize};
-use crate::state::panel::short;
 use crate::store::journal;
 use crate::store::view::View;
 
@@ -134,10 +134,10 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
             ESCALATED => Tone::Bad,
             _ => Tone::Warn,
         };
-        let session = if with_session { short(&record.session_id, &[]) } else { String::new() };
+        let session = if with_session { short_id(&record.session_id, &[]) } else { String::new() };
         let says = format!("{}: {}", clip(&record.target, TARGET), record.message);
         vec![
-            Cell::new(Tone::Id, &short(bare(&record.id), &ids)),
+            Cell::new(Tone::Id, &short_id(bare(&record.id), &ids)),
             Cell::new(Tone::Dim, &project.short_moment(last_seen(record))),
             Cell::new(Tone::Dim, &session),
             Cell::new(Tone::Plain, &record.classification.replace('_', " ")),

@@ -91,7 +91,7 @@ enum Subcommand {
     Verify(verify::Arguments),
     /// Record that an attempt failed
     #[command(
-        after_help = "Example:\n  hookkeeper execute fail docs/tasks/shop L1-001 --message 'test_create failed' --feedback 'Add min_length=1'"
+        after_help = "Example:\n  hookkeeper execute fail docs/tasks/shop L1-001 \\\n    --message 'test_create failed' --feedback 'Add min_length=1'"
     )]
     Fail(fail::Arguments),
     /// Merge what was verified, in the order in which it was

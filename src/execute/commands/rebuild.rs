@@ -30,6 +30,7 @@ pub fn run(
     options: &Arguments,
 ) -> anyhow::Result<Outcome> {
     let project_path = options.project_path.as_deref().map(|path| absolute(project, path));
+    let _progress = project.progress("asking git what was merged");
     let rebuilt = rebuild::rebuild(
         folder,
         &RebuildOptions {

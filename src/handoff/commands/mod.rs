@@ -9,6 +9,7 @@ use crate::branch::commands::standing;
 use crate::branch::document::BranchState;
 use crate::branch::folder::find_key;
 use crate::console::project::{Project, print_json};
+use crate::console::usage::usage;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, clip_bytes};
@@ -69,7 +70,7 @@ pub fn run(
         Some(Type::Triage) => Kind::Triage,
         Some(Type::Session) => Kind::Session,
         Some(Type::Blocked) => Kind::Blocked,
-        None => bail!("--type is missing"),
+        None => bail!(usage("--type is missing")),
     };
     let words = words(project, options)?;
     let name = standing::name(project, named)?;

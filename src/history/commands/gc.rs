@@ -31,6 +31,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if project.view()?.is_none() {
         return print_json(&json!({"dry_run": options.dry_run, "forgotten": forgotten}));
     }
+    let _progress = project.progress("removing old history");
     let (gone, kept, limits) = project.change(|store, _| {
         let limits = Limits::new(&store.settings);
         let (gone, kept) = collect(store, limits, options.dry_run);

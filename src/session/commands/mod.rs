@@ -10,13 +10,12 @@ use crate::console::project::{Project, print_json};
 use crate::console::projects::known_projects;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::{dollars, short_count, short_id};
 use crate::core::table::{Cell, Table, Tone};
-use crate::core::text::short_count;
 use crate::core::time;
 use crate::history::sessions::{SessionSummary, ended_sessions};
 use crate::session::ending::ending_in_words;
 use crate::session::metrics::Metrics;
-use crate::state::panel::short;
 use crate::turn::root;
 
 #[derive(clap::Args)]
@@ -135,12 +134,12 @@ fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
     // Only ids with the same beginning have to be told apart.
     let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for session in sessions {
-        let begin = short(&session.session_id, &[]);
+        let begin = short_id(&session.session_id, &[]);
         alike.entry(begin).or_default().push(&session.session_id);
     }
     let row = |session: &SessionSummary| {
-        let others = alike.get(&short(&session.session_id, &[]));
-        let id = short(&session.session_id, others.map(Vec::as_slice).unwrap_or_default());
+        let others = alike.get(&short_id(&session.session_id, &[]));
+        let id = short_id(&session.session_id, others.map(Vec::as_slice).unwrap_or_default());
         let (tone, ended) = match (session.is_live, session.reason.as_deref()) {
             (true, _) => (Tone::Good, "live".to_owned()),
             (false, reason @ Some("abandoned")) => {
@@ -172,10 +171,6 @@ fn took(session: &SessionSummary) -> String {
 
 fn unless_zero(count: u64) -> String {
     if count == 0 { String::new() } else { count.to_string() }
-}
-
-fn dollars(usd: f64) -> String {
-    format!("${usd:.2}")
 }
 
 #[cfg(test)]

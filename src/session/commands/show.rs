@@ -8,17 +8,17 @@ use crate::console::style::paint;
 use crate::core::gate::{Printed, one_line};
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
+use crate::core::spelling::{dollars, short_count, short_id};
 use crate::core::table::{Cell, Table, Tone, clean, wrap};
-use crate::core::text::{clip, in_parentheses, plural, short_count};
+use crate::core::text::{clip, in_parentheses, plural};
 use crate::core::time;
 use crate::errors::commands::list::error_table;
 use crate::errors::document::RECOVERED;
 use crate::history::describe::describe;
 use crate::history::sessions::known_ids;
 use crate::history::story::Story;
-use crate::session::commands::{dollars, took};
+use crate::session::commands::took;
 use crate::session::ending::ending_in_a_sentence;
-use crate::state::panel::short;
 
 /// Lines of the timeline that are shown without `--all`: so many from its beginning and its end.
 const FIRST: usize = 10;
@@ -168,7 +168,7 @@ impl Page<'_> {
         let row = |agent: &AgentResult| {
             let tone = if agent.succeeded() { Tone::Good } else { Tone::Warn };
             vec![
-                Cell::new(Tone::Id, &short(&agent.agent_id, &ids)),
+                Cell::new(Tone::Id, &short_id(&agent.agent_id, &ids)),
                 Cell::new(tone, &agent.status),
                 Cell::new(Tone::Dim, &agent.kind),
                 Cell::new(Tone::Dim, &time::duration_of_seconds(agent.duration_seconds)),
@@ -234,7 +234,7 @@ impl Page<'_> {
         let times: Vec<&str> = entries.iter().map(|entry| entry.time.as_str()).collect();
         let row = |(entry, time): (&&Entry, String)| {
             let (tone, words) = describe(entry);
-            let agent = entry.agent.as_deref().map(|id| short(id, &[])).unwrap_or_default();
+            let agent = entry.agent.as_deref().map(|id| short_id(id, &[])).unwrap_or_default();
             vec![Cell::new(Tone::Dim, &time), Cell::new(Tone::Id, &agent), Cell::new(tone, &words)]
         };
         let table = Table::new(

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::state::{Format, Row, Writers};
 use crate::validate::{documents, schema};
@@ -26,7 +27,10 @@ pub fn run(options: &Arguments) -> anyhow::Result<Outcome> {
         Some(row) => Ok(Outcome::printed(schema::text(row.schema).into_owned())),
         None => {
             let names: Vec<&str> = schema::all().iter().map(|row| row.schema).collect();
-            anyhow::bail!("there is no document {name:?}; there are {}", names.join(", "))
+            anyhow::bail!(usage(format!(
+                "there is no document {name:?}; there are {}",
+                names.join(", ")
+            )))
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::console::checkout;
 use crate::console::project::Project;
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::text::{Extra, clip};
@@ -67,13 +68,15 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
         .context("there is no autonomous loop; `hookkeeper autonomous start FEATURE` starts one")?;
     let (fault, known, seen) = (seen.fault, seen.watched, seen.state);
     let named = options.phase.as_deref().unwrap_or(&seen.phase);
-    let phase = Phase::named(named).with_context(|| {
-        format!(
-            "there is no phase `{}`; there are {}",
-            clip(named, 40),
-            Phase::ALL.map(Phase::name).join(", ")
-        )
-    })?;
+    let unknown = || {
+        let known = Phase::ALL.map(Phase::name).join(", ");
+        format!("there is no phase `{}`; there are {known}", clip(named, 40))
+    };
+    let phase = match (Phase::named(named), &options.phase) {
+        (Some(phase), _) => phase,
+        (None, Some(_)) => bail!(usage(unknown())),
+        (None, None) => bail!(unknown()),
+    };
     let findings = options.findings.unwrap_or(0);
     ensure!(
         findings == 0 || phase.finds(),

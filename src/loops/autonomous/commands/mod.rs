@@ -46,7 +46,7 @@ enum What {
     Status,
     /// End the present phase with its receipt and a checkpoint
     #[command(
-        after_help = "Examples:\n  hookkeeper autonomous advance --summary 'Plan with 5 steps' --artifact docs/plan.md\n  hookkeeper autonomous advance --summary 'One P1: tokens never expire' --findings 1"
+        after_help = "Examples:\n  hookkeeper autonomous advance --summary 'Plan with 5 steps' \\\n    --artifact docs/plan.md\n  hookkeeper autonomous advance --summary 'Tokens never expire' --findings 1"
     )]
     Advance(advance::Arguments),
     /// Approve the acceptance tests (a person, in a terminal of their own)
@@ -57,9 +57,10 @@ enum What {
     Ship,
     /// Write down what is known, for a model that loses its context
     #[command(
-        after_help = "Example:\n  hookkeeper autonomous checkpoint 'Sessions work' --failed-approach 'Storing them in a cookie: too large'"
+        after_help = "Example:\n  hookkeeper autonomous checkpoint 'Sessions work' \\\n    --failed-approach 'Storing them in a cookie: too large'"
     )]
     Checkpoint {
+        /// What is known, in a few lines
         summary: String,
         /// An approach that failed (may be given several times)
         #[arg(long = "failed-approach", visible_alias = "failed", value_name = "TEXT")]
@@ -72,7 +73,10 @@ enum What {
     #[command(
         after_help = "Example:\n  hookkeeper autonomous error 'Three tests fail in auth_test.py'"
     )]
-    Error { message: String },
+    Error {
+        /// What went wrong
+        message: String,
+    },
     /// Make a session drive it
     #[command(after_help = "Example:\n  hookkeeper autonomous adopt --session 0f3e8a2c-…")]
     Adopt,

@@ -10,6 +10,7 @@ use crate::console::checkout;
 use crate::console::project::Project;
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::dollars;
 use crate::core::table::{self, row};
 use crate::core::text::{capital, clip, plural};
 use crate::git::command::Git;
@@ -183,7 +184,7 @@ fn spelled(spent: &Spent) -> String {
         0 => String::new(),
         n => format!(" without {}", plural(n as usize, "agent")),
     };
-    let usd = format!("${:.2}{left_out}", spent.usd());
+    let usd = format!("{}{left_out}", dollars(spent.usd()));
     match spent.unpriced.is_empty() {
         true => usd,
         false => format!(

@@ -3,6 +3,7 @@
 
 use serde_json::Number;
 
+use crate::core::spelling::dollars;
 use crate::core::time::{self, Time};
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::autonomous::rules::phase::Phase;
@@ -87,7 +88,7 @@ impl AutonomousLoop {
         let spent = self.watched.spent.usd();
         let reached = spent > 0.0 && spent >= limit;
         reached.then(|| {
-            format!("the budget of ${} is spent (${spent:.2})", self.state.budget_limit_usd)
+            format!("the budget of ${} is spent ({})", self.state.budget_limit_usd, dollars(spent))
         })
     }
 }

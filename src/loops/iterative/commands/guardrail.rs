@@ -12,6 +12,7 @@ use crate::state::plan::Plan;
 
 #[derive(clap::Args)]
 pub struct Guardrail {
+    /// The task
     slug: String,
     /// What the lesson is called
     #[arg(required_unless_present = "from", requires_all = ["when", "problem", "solution"])]

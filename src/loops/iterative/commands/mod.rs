@@ -30,14 +30,15 @@ pub struct Arguments {
 enum What {
     /// Make a task, and start it if it has units
     #[command(
-        after_help = "Example:\n  hookkeeper iterative new user-auth --task 'User authentication' --mode development \\\n    --outcome 'People can log in' --done-when 'Wrong passwords are refused' \\\n    --unit 'T1: User model | its tests pass | max 5 | files src/user.rs' \\\n    --unit 'T2: Login | 401 without a password | needs T1 | model sonnet'"
+        after_help = "Example:\n  hookkeeper iterative new user-auth --task 'User authentication' \\\n    --mode development --outcome 'People can log in' \\\n    --done-when 'Wrong passwords are refused' \\\n    --unit 'T1: User model | its tests pass | max 5 | files src/user.rs' \\\n    --unit 'T2: Login | 401 without a password | needs T1 | model sonnet'"
     )]
     New(new::New),
     /// Add units to a task
     #[command(
-        after_help = "Example:\n  hookkeeper iterative unit user-auth 'T3: Log out | the cookie is gone | needs T2'"
+        after_help = "Example:\n  hookkeeper iterative unit user-auth 'T3: Log out | no cookie | needs T2'"
     )]
     Unit {
+        /// The task
         slug: String,
         /// ID: title | criteria | max N | needs IDS | files PATHS | output PATH | model NAME
         #[arg(required = true)]
@@ -60,7 +61,7 @@ enum What {
     },
     /// Say what was done in an iteration, and what is left
     #[command(
-        after_help = "Example:\n  hookkeeper iterative log user-auth T1 --did 'Added the model' --remaining 'Tests' --commit abc1234"
+        after_help = "Example:\n  hookkeeper iterative log user-auth T1 --did 'Added the model' \\\n    --remaining 'Tests' --commit abc1234"
     )]
     Log(steps::Log),
     /// Say that a unit is done, verified, has gaps, or is blocked
@@ -68,6 +69,7 @@ enum What {
         after_help = "Examples:\n  hookkeeper iterative signal user-auth T1_DONE\n  hookkeeper iterative signal user-auth 'BLOCKED: the key is missing'"
     )]
     Signal {
+        /// The task
         slug: String,
         /// T1_DONE, T1_VERIFIED, T1_GAPS, BLOCKED: why, or TASK_VERIFIED after a review of the whole
         signal: String,
@@ -75,6 +77,7 @@ enum What {
     /// Say which phase the task is in
     #[command(after_help = "Example:\n  hookkeeper iterative phase user-auth execute")]
     Phase {
+        /// The task
         slug: String,
         /// discover, plan, execute or verify
         name: String,
@@ -84,25 +87,35 @@ enum What {
         after_help = "Example:\n  hookkeeper iterative skip user-auth T3 --reason 'Not in this version'"
     )]
     Skip {
+        /// The task
         slug: String,
+        /// The unit, by its id
         unit: String,
+        /// Why, for the log
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Take up a unit again that was blocked, skipped or out of iterations
     #[command(after_help = "Example:\n  hookkeeper iterative unblock user-auth T3")]
-    Unblock { slug: String, unit: String },
+    Unblock {
+        /// The task
+        slug: String,
+        /// The unit, by its id
+        unit: String,
+    },
     /// Change a unit's limit; one that was out of iterations goes on
     #[command(after_help = "Example:\n  hookkeeper iterative set user-auth T3 max=12")]
     Set {
+        /// The task
         slug: String,
+        /// The unit, by its id
         unit: String,
         /// max=N
         value: String,
     },
     /// Keep a lesson for later iterations, or take over those of an archived task
     #[command(
-        after_help = "Examples:\n  hookkeeper iterative guardrail user-auth 'Migrations first' --when 'Models change' \\\n    --problem 'Tests ran on the old schema' --solution 'Run the migrations before the tests'\n  hookkeeper iterative guardrail user-auth --from payments-20260114"
+        after_help = "Examples:\n  hookkeeper iterative guardrail user-auth 'Migrations first' \\\n    --when 'Models change' --problem 'Tests ran on the old schema' \\\n    --solution 'Run the migrations before the tests'\n  hookkeeper iterative guardrail user-auth --from payments-20260114"
     )]
     Guardrail(guardrail::Guardrail),
     /// Go on with a task that was interrupted, or that ended before it was complete
@@ -126,6 +139,7 @@ enum What {
     /// Make state.json anew from progress.md, the plan, the brief and git
     #[command(after_help = "Example:\n  hookkeeper iterative rebuild user-auth")]
     Rebuild {
+        /// The task
         slug: String,
         /// progress.md is lost: begin a new one with the state as it is
         #[arg(long)]
@@ -134,6 +148,7 @@ enum What {
     /// Put a finished task away; its guardrails are offered to new ones
     #[command(after_help = "Example:\n  hookkeeper iterative archive user-auth")]
     Archive {
+        /// The task
         slug: String,
         /// One that still runs, too
         #[arg(long)]
@@ -142,6 +157,7 @@ enum What {
     /// Delete a task and all its files
     #[command(after_help = "Example:\n  hookkeeper iterative remove user-auth")]
     Remove {
+        /// The task
         slug: String,
         /// One that still runs, too
         #[arg(long)]

@@ -32,8 +32,10 @@ pub struct New {
     /// What it is called
     #[arg(long, value_name = "TEXT")]
     task: String,
+    /// Whether something is built, or something is found out
     #[arg(long, value_parser = [DEVELOPMENT, KNOWLEDGE])]
     mode: String,
+    /// What kind of work it is (default: feature, or research)
     #[arg(long, value_parser = DOMAINS)]
     domain: Option<String>,
     /// What is wanted in the end

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
+use crate::console::usage::usage;
 use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
@@ -17,7 +18,9 @@ const MOST: u64 = 1000;
 
 #[derive(clap::Args)]
 pub struct Log {
+    /// The task
     slug: String,
+    /// The unit, by its id
     unit: String,
     /// What was done
     #[arg(long, value_name = "TEXT")]
@@ -28,6 +31,7 @@ pub struct Log {
     /// What is in the way
     #[arg(long, value_name = "TEXT", default_value = "None")]
     blockers: String,
+    /// The commit that it is in
     #[arg(long, value_name = "HASH")]
     commit: Option<String>,
     /// For the record only: `iterative signal`, or the tag in a message, moves the unit
@@ -96,7 +100,7 @@ pub fn phase(at: &TaskCommand, slug: &str, name: &str) -> anyhow::Result<Outcome
         match name {
             "complete" => bail!("`hookkeeper iterative archive {word}` makes a task complete"),
             name if !PHASES.contains(&name) => {
-                bail!("there is no phase `{}`; there are {}", clip(name, 40), PHASES.join(", "))
+                bail!(usage(format!("there is no phase `{}`; there are {}", clip(name, 40), PHASES.join(", "))))
             }
             "execute" => {
                 at.command.ensure_running(task, state)?;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::console::project::{Project, said_with};
+use crate::console::usage::usage;
 use crate::core::gate::shell_word;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
@@ -69,10 +70,13 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let is_status = matches!(options.status.as_str(), "pass" | "fail" | "warn");
     if !options.command.is_empty() || (options.name == "run" && !is_status) {
         let name = if options.name == "run" { &options.status } else { &options.name };
-        bail!("`gate` runs nothing: hookkeeper run-gate {} -- CMD…", shell_word(name));
+        bail!(usage(format!(
+            "`gate` runs nothing: hookkeeper run-gate {} -- CMD…",
+            shell_word(name)
+        )));
     }
     if !is_status {
-        bail!("`{}` is no status; there are pass, fail and warn", options.status);
+        bail!(usage(format!("`{}` is no status; there are pass, fail and warn", options.status)));
     }
     let gate = Gate { status: options.status.clone(), ..given(project, &options.measured)? };
     record(project, &options.name, gate)?;
@@ -129,7 +133,10 @@ fn record(project: &Project, name: &str, mut gate: Gate) -> anyhow::Result<()> {
     let name = name.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
     if name.is_empty() || name.chars().count() > 40 || !name.chars().all(plain) {
-        bail!("`{}` is no name for a gate: letters, digits and -_.: only", clip(name, 60));
+        bail!(usage(format!(
+            "`{}` is no name for a gate: letters, digits and -_.: only",
+            clip(name, 60)
+        )));
     }
     change(project, |queue, plan| {
         gate.iteration = Some(queue.iteration);

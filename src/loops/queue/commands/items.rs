@@ -4,6 +4,7 @@ use anyhow::{Context as _, bail};
 use serde_json::json;
 
 use crate::console::project::{Project, one_of, print_json, said_with};
+use crate::console::usage::usage;
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::table::row;
@@ -92,7 +93,9 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Add { priority, title, description } => {
             let priority = priority.to_uppercase();
             if !matches!(priority.as_str(), "S0" | "S1" | "S2" | "S3") {
-                bail!("there is no priority `{priority}`; there are S0, S1, S2 and S3");
+                bail!(usage(format!(
+                    "there is no priority `{priority}`; there are S0, S1, S2 and S3"
+                )));
             }
             if title.trim().is_empty() {
                 bail!("the title is empty");

@@ -1,9 +1,10 @@
 //! `hookkeeper loop`
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::{Value, json};
 
 use crate::console::project::{Project, print_json, said_with};
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::loops::commands::{Who, existing, headline};
@@ -132,8 +133,9 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             command.ensure_running(the_loop, state)?;
             let phase = PHASES.iter().find(|(phase, _)| phase.eq_ignore_ascii_case(name));
             let names = || PHASES.map(|(phase, _)| phase).join(", ");
-            let (phase, word) = phase
-                .with_context(|| format!("there is no phase `{name}`; there are {}", names()))?;
+            let (phase, word) = phase.ok_or_else(|| {
+                usage(format!("there is no phase `{name}`; there are {}", names()))
+            })?;
             // One that nobody knows too: that is what it is for.
             the_loop.queue.phase = Some((*phase).into());
             the_loop.queue.status = (*word).into();
