@@ -70,6 +70,11 @@ impl Case {
         }
         for (name, bytes) in tree(&dir.join("home")) {
             place(scratch.home(), &name, scratch.here(&lossy(&bytes)).as_bytes());
+            // Programs stay programs.
+            let (from, to) = (dir.join("home").join(&name), scratch.home().join(&name));
+            if let (Ok(found), true) = (fs::metadata(from), to.exists()) {
+                fs::set_permissions(to, found.permissions()).unwrap();
+            }
         }
         // What the project has before is this machine's, unless the case is about that.
         if dir.join("before").is_dir() && !dir.join("untrusted").exists() {

@@ -459,6 +459,8 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("queue", "S0..S3") => "S1",
         ("reset", "WHAT") => "loop",
         ("completions", "SHELL") => "bash",
+        ("config", "KEY") => "redact",
+        ("config", "VALUE") => POISON,
         ("schema", "DOC") => "live",
         ("man", "COMMAND") | ("report", "SESSION") | ("hook", _) => return None,
         ("replay", "FILES") => "payload.json",

@@ -97,7 +97,7 @@ fn attackers() -> Scratch {
     write(
         &claude.join("hookkeeper.json"),
         &json!({"record": true, "systems": {"iterative": false}, "redact": [WORD],
-            "durability": WORD, "notify": true})
+            "durability": WORD, "notify": true, "keep_backups": WORD, WORD: {WORD: 1}})
         .to_string(),
     );
     let notices =
@@ -170,7 +170,9 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 47] = [
+const COMMANDS: [&[&str]; 49] = [
+    &["config", "list"],
+    &["config", "list", "--json"],
     &["status"],
     &["status", "--json"],
     &["status", "--all"],

@@ -280,6 +280,7 @@ pub struct ArchivedResult(pub AgentResult);
 
 document!(ArchivedResult by (String, String), Row {
     name: "archived-result",
+    is_on: |systems| systems.agents,
     path: "state/agents/results-archive/{session-id}/{agent-id}.json",
     schema: "result",
     title: "Archived agent result",
@@ -291,6 +292,7 @@ document!(ArchivedResult by (String, String), Row {
 
 document!(AgentResult by str, Row {
     name: "result",
+    is_on: |systems| systems.agents,
     path: "state/agents/results/{agent-id}.json",
     schema: "result",
     title: "Agent result",

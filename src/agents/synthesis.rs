@@ -186,6 +186,7 @@ document!(
     Synthesis,
     Row {
         name: "synthesis",
+        is_on: |systems| systems.agents,
         path: "state/agents/results/synthesis.json",
         also_at: &["state/agents/results-archive/{session-id}/synthesis.json"],
         schema: "synthesis",
@@ -203,6 +204,7 @@ pub struct ParkedSynthesis(pub Synthesis);
 
 document!(ParkedSynthesis by str, Row {
     name: "parked-synthesis",
+    is_on: |systems| systems.agents,
     path: "state/agents/synthesis/{session-id}.json",
     schema: "synthesis",
     title: "Parked synthesis",

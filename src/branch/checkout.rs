@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::branch::agents_document::BranchAgents;
 use crate::branch::document::BranchState;
 use crate::branch::folder::{BRANCHES, find_key};
-use crate::branch::witness::SYSTEM;
 use crate::core::error::{Error, Result};
 use crate::core::id::BranchKey;
 use crate::git::refs;
@@ -22,7 +21,7 @@ pub struct Checkout {
 
 /// The branch that is checked out; `None` where branches are turned off.
 pub fn current<'s>(state: &'s State, context: &Context) -> Option<&'s Checkout> {
-    if context.settings.is_on(SYSTEM) { find(state, context) } else { None }
+    if context.settings.systems.branches { find(state, context) } else { None }
 }
 
 /// Whether any branch has a folder: looked for once.
@@ -36,7 +35,7 @@ fn has_folders(state: &State) -> bool {
 /// The branch that is checked out, where branches have folders: where none has anything, nobody
 /// asks git.
 pub fn among_folders<'s>(state: &'s State, context: &Context) -> Option<&'s Checkout> {
-    if !context.settings.is_on(SYSTEM) || !has_folders(state) {
+    if !context.settings.systems.branches || !has_folders(state) {
         return None;
     }
     find(state, context)
@@ -54,7 +53,7 @@ pub fn with_state<'s>(
 /// The branch that is checked out, for who wants its agents: they themselves say whose they are, so
 /// nobody has to look into the branch's state for that.
 pub fn with_agents<'s>(state: &'s State, context: &Context) -> Option<&'s Checkout> {
-    if !context.settings.is_on(SYSTEM) {
+    if !context.settings.systems.branches {
         return None;
     }
     let by_agents = || {

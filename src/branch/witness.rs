@@ -22,9 +22,6 @@ use crate::state::State;
 use crate::state::plan::Plan;
 use crate::turn::context::Context;
 
-/// The system's name in the settings.
-pub const SYSTEM: &str = "branches";
-
 /// The agents of branches, as one event changes them.
 pub struct Witness<'a> {
     state: &'a State<'a>,
@@ -128,7 +125,9 @@ impl<'a> Witness<'a> {
     }
 
     fn change(&mut self, folder: Option<&str>, change: impl FnOnce(&mut BranchAgents)) {
-        let Some(folder) = folder.filter(|_| self.context.settings.is_on(SYSTEM)) else { return };
+        let Some(folder) = folder.filter(|_| self.context.settings.systems.branches) else {
+            return;
+        };
         if !self.documents.contains_key(folder) {
             let Some(key) = BranchKey::known(folder) else { return };
             let mut document = self.state.get_by::<BranchAgents>(&key).cloned().unwrap_or_default();

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::agents::commands as agents;
 use crate::branch::commands as branch;
-use crate::cli::{help, record, replay, reset, shell, trust};
+use crate::cli::{config, help, record, replay, reset, shell, trust};
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::doctor::commands as doctor;
@@ -147,6 +147,11 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper gate lint pass\n  hookkeeper gate security warn --issues 1 --note S2"
     )]
     Gate(work::gate::Arguments),
+    /// The settings: what there is, what holds and why, and changing it
+    #[command(
+        after_help = "Examples:\n  hookkeeper config list\n  hookkeeper config get stuck_after_minutes\n  hookkeeper config set systems.errors off\n  hookkeeper config unset systems.errors\n\ndocs/settings.md has every key."
+    )]
+    Config(config::Arguments),
     /// Keep the payloads that come, for `replay`
     #[command(after_help = "Examples:\n  hookkeeper record on\n  hookkeeper record list")]
     Record(record::Arguments),

@@ -11,6 +11,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         &[
             "install",
             "uninstall",
+            "config",
             "doctor",
             "trust",
             "statusline",

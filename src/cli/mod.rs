@@ -4,11 +4,13 @@
 //! [`Outcome`].
 
 pub mod command;
+pub mod config;
 pub mod help;
 pub mod record;
 pub mod replay;
 pub mod reset;
 pub mod shell;
+mod systems;
 pub mod trust;
 
 use std::path::PathBuf;
@@ -73,7 +75,7 @@ struct Arguments {
 const USAGE: u8 = 64;
 
 pub fn run(process: &Process) -> Outcome {
-    let arguments = match parse(process.args()) {
+    let (arguments, path) = match parse(process.args()) {
         Ok(arguments) => arguments,
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return Outcome { stdout: Some(help.to_string().into()), stderr: None, code: USAGE };
@@ -86,17 +88,23 @@ pub fn run(process: &Process) -> Outcome {
         Err(help) => return Outcome::printed(help.to_string()),
     };
     let project = Project { process, named: arguments.dir.as_deref(), colour: arguments.color };
-    run_command(&project, &arguments.command).unwrap_or_else(|error| Outcome {
-        stdout: None,
-        stderr: Some(Words::from(format!("{error:#}")).into()),
-        code: if error.is::<UsageError>() { USAGE } else { 1 },
-    })
+    let note = systems::check(&project, &path);
+    let done = note.and_then(|note| Ok((run_command(&project, &arguments.command)?, note)));
+    done.map_or_else(
+        |error| Outcome {
+            stdout: None,
+            stderr: Some(Words::from(format!("{error:#}")).into()),
+            code: if error.is::<UsageError>() { USAGE } else { 1 },
+        },
+        |(outcome, note)| systems::add_note(outcome, note),
+    )
 }
 
 fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Install(options) => install::run(project, options),
         Command::Uninstall(options) => uninstall::run(project, options),
+        Command::Config(options) => config::run(project, options),
         Command::Record(options) => record::run(project, options),
         Command::Replay(options) => replay::run(project, options),
         Command::Status(options) => status::run(project, options),
@@ -132,9 +140,12 @@ fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> 
     }
 }
 
-/// What was typed.
-fn parse(args: &[String]) -> clap::error::Result<Arguments> {
+/// What was typed, and the words of the command in it.
+fn parse(args: &[String]) -> clap::error::Result<(Arguments, Vec<String>)> {
     let mut command = help::with_groups(Arguments::command());
     let found = command.try_get_matches_from_mut(args)?;
-    Arguments::from_arg_matches(&found).map_err(|error| error.format(&mut command))
+    let path = systems::typed_path(&found);
+    let arguments =
+        Arguments::from_arg_matches(&found).map_err(|error| error.format(&mut command))?;
+    Ok((arguments, path))
 }

@@ -1,10 +1,8 @@
 //! `hookkeeper record`: keep the payloads that come, for [`crate::cli::replay`].
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::client::commands::settings::decode;
-use crate::client::settings::edit;
+use crate::cli::config::set_own;
 use crate::console::project::Project;
 use crate::core::json::Object;
 use crate::core::outcome::Outcome;
@@ -44,24 +42,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 
 fn switch(project: &Project, on: bool) -> anyhow::Result<Outcome> {
     let shown = format!(".claude/{SETTINGS}");
-    let is_on = project.change(|store, _| {
-        let before = store.settings_bytes()?;
-        let old = decode(before.as_deref(), &shown)?;
-        let new =
-            edit::set_value(&old, "record", &Value::Bool(on)).with_context(|| shown.clone())?;
-        let is_on = store.settings.record;
-        if is_on != on {
-            store.put_settings(new.as_bytes())?;
-        }
-        Ok(is_on)
-    })?;
-    Ok(Outcome::printed(match (is_on == on, on) {
-        (true, true) => format!("{shown}: recording is on already"),
-        (true, false) => format!("{shown}: recording is off already"),
-        (false, true) => {
+    let is_new = set_own(project, &["record"], &Value::Bool(on), |settings| settings.record == on)?;
+    Ok(Outcome::printed(match (is_new, on) {
+        (false, true) => format!("{shown}: recording is on already"),
+        (false, false) => format!("{shown}: recording is off already"),
+        (true, true) => {
             format!("{shown}: recording is on. Payloads go to .claude/state/{ROOM}, redacted")
         }
-        (false, false) => format!("{shown}: recording is off"),
+        (true, false) => format!("{shown}: recording is off"),
     }))
 }
 

@@ -98,6 +98,7 @@ pub fn too_many(kept: &[Kept], per_session: usize) -> Vec<String> {
 
 document!(Backup by str, Row {
     name: "backup",
+    is_on: |systems| systems.compaction,
     path: "state/compaction/backup_{time}.json",
     schema: "backup",
     title: "Compaction backup",

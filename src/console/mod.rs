@@ -7,5 +7,6 @@ pub mod progress;
 pub mod project;
 pub mod projects;
 pub mod screen;
+pub mod settings;
 pub mod style;
 pub mod usage;

@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use crate::core::error::Result;
 use crate::core::journal::Entry;
+use crate::core::settings::layers::{Fault, Layers, Remark};
+use crate::core::settings::table::TABLE;
 use crate::session::live::Live;
 use crate::store::NEW;
 use crate::store::dir::{Dir, Standing};
@@ -65,6 +67,9 @@ pub enum LockFile {
 pub struct Options {
     pub exists: bool,
     pub wrong: Option<String>,
+    /// What else is in it and does not hold: misspelt keys, those of a newer version, and what a file
+    /// that came with a checkout may not set.
+    pub remarks: Vec<Remark>,
 }
 
 const RUNS: usize = 1000;
@@ -84,6 +89,7 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     };
     seen.options.exists = !matches!(claude.read(home::SETTINGS), Ok(None));
     seen.options.wrong = home::current_settings(root, home).ok().and_then(|found| found.1);
+    seen.options.remarks = option_remarks(root, home);
     let state = match claude.sub("state") {
         Ok(Some(state)) => state,
         Ok(None) => {
@@ -121,6 +127,16 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     let journal = Journal::new(state.sub(journal::FOLDER).ok().flatten().map(Rc::new));
     seen.runs = journal.newest_first().filter(Entry::is_run).take(RUNS).collect();
     seen
+}
+
+fn option_remarks(root: &Path, home: Option<&Path>) -> Vec<Remark> {
+    let Ok(Some((bytes, trust))) = home::current_bytes(root, home) else { return Vec::new() };
+    let project = Some(bytes.as_slice());
+    let layers = Layers { table: TABLE, user: None, project, trust, env: &|_| None };
+    let mut remarks = layers.resolve().remarks;
+    // What is wrong is said already.
+    remarks.retain(|remark| !matches!(remark.what, Fault::Wrong(_) | Fault::ForPersons));
+    remarks
 }
 
 /// Hides the state directory from git, if there is one.

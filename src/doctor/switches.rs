@@ -1,6 +1,7 @@
 //! HK005, HK008 and HK009: settings files as such, what switches hooks off, and our own options.
 
 use crate::client::settings::faults::Fault;
+use crate::core::settings::layers;
 use crate::core::text::clip;
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, or_ok};
@@ -90,7 +91,15 @@ pub fn options(facts: &Facts) -> Vec<Finding> {
             "Defaults hold for that until it is mended.",
         )
     });
-    or_ok(problem.into_iter().collect(), || match options.exists {
+    let mut problems: Vec<Finding> = problem.into_iter().collect();
+    problems.extend(options.remarks.iter().map(|remark| match remark.what {
+        layers::Fault::Unknown { .. } => Finding::note(
+            remark.text(),
+            "It stays as it is: it may be a newer HookKeeper's. `hookkeeper config list` has every key.",
+        ),
+        _ => Finding::note(remark.text(), "Its default holds."),
+    }));
+    or_ok(problems, || match options.exists {
         true => ".claude/hookkeeper.json is fine".into(),
         false => "there is no .claude/hookkeeper.json; defaults hold".into(),
     })

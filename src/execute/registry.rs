@@ -116,6 +116,7 @@ document!(
     Executions,
     Row {
         name: "executions",
+        is_on: |systems| systems.execute,
         path: "state/executions.json",
         schema: "executions",
         title: "Executions of a project",

@@ -69,11 +69,12 @@ pub fn reject(process: &Process, bytes: &[u8], why: String) -> Error {
         let now = process.now();
         let run = Entry::new(EntryKind::Rejected).at(now, "");
         let run = Entry { outcome: format!("rejected: {why}"), ..run };
-        write_journal(process, &state, run, Vec::new(), None);
+        let settings = home::settings(&claude, origin.as_ref()).0;
+        write_journal(process, &state, run, Vec::new(), &settings, false);
         if bytes.is_empty() {
             return None;
         }
-        let redact = Redactor::new(&home::settings(&claude, origin.as_ref()).0.redact);
+        let redact = Redactor::new(&settings.redact);
         let kept = rejected::keep(&state, bytes, &redact, now, process.pid()).ok()?;
         Some(kept.strip_prefix(&root).map(Path::to_owned).unwrap_or(kept))
     };

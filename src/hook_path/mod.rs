@@ -139,7 +139,7 @@ fn attempt(
             };
             let run = Entry::new(EntryKind::Spooled).at(now, &event.session_id);
             let run = Entry { event: event.kind.wire().into(), outcome, ..run };
-            write_journal(process, &state, run, Vec::new(), None);
+            write_journal(process, &state, run, Vec::new(), &settings, false);
             write_debug(&state, lines, false);
             return Ok(match state.is_in_place() {
                 true => Attempt::Done(kept.map(|()| None)),
@@ -163,8 +163,7 @@ fn attempt(
     };
     let (settled, run, told) = journal_lines(event, settled, &context);
     let run = Entry { wrote: Some(store.written()), ..run };
-    let limits = Limits::new(&store.settings);
-    write_journal(process, store.state_dir(), run, told, Some(limits));
+    write_journal(process, store.state_dir(), run, told, &store.settings, true);
     write_debug(store.state_dir(), lines, true);
     Ok(match settled {
         _ if !store.is_in_place() => removed(store.state_dir()),
@@ -208,7 +207,7 @@ fn journal_lines(
 
 /// Lets the hook decide, and carries its plan out.
 fn settle(event: &Event, store: &Store, context: &Context) -> Result<Plan> {
-    let state = State::new(store);
+    let state = State::for_hook(store, context.settings.systems);
     let mut plan = hooks::plan(event, &state, context);
     debug!(outcome = %plan.outcome, changes = plan.changes.len(), "planned");
     notify(&mut plan, event.kind, store, &state, context);
@@ -228,6 +227,9 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     let can_show = context.is_heard && reply::can_tell_user(kind);
     let mut news = store.take_remarks();
     news.extend(state.take_remarks());
+    if !context.settings.systems.notices {
+        return;
+    }
     news.append(&mut plan.notices);
     news.extend(context.redact.dropped().into_iter().map(too_costly));
     // The events of a tool call come by the thousand; they do not look.
@@ -295,8 +297,13 @@ fn write_journal(
     state: &Dir,
     run: Entry,
     told: Vec<Entry>,
-    limits: Option<Limits>,
+    settings: &Settings,
+    is_locked: bool,
 ) {
+    if !settings.systems.journal {
+        return;
+    }
+    let limits = is_locked.then(|| Limits::new(settings));
     let run = Entry { us: Some(process.micros()), wrote: run.wrote.or(Some(Vec::new())), ..run };
     let mut entries = vec![run];
     entries.extend(told);

@@ -58,7 +58,7 @@ pub fn unplayed_store(process: &Process, root: &Path) -> Result<Store> {
 pub fn keep_remarks(store: &Store, state: &State, now: time::Time) -> Result<()> {
     let mut news = store.take_remarks();
     news.extend(state.take_remarks());
-    if news.is_empty() {
+    if news.is_empty() || !store.settings.systems.notices {
         return Ok(());
     }
     let fresh = State::new(store);
@@ -169,7 +169,9 @@ fn play(
         Ok(plan) => {
             let (_, run, mut told) = journal_lines(&event, Ok(plan), &context);
             told.insert(0, run);
-            journal::add_played(store.state_dir(), &told, Limits::new(&store.settings));
+            if store.settings.systems.journal {
+                journal::add_played(store.state_dir(), &told, Limits::new(&store.settings));
+            }
             Ok(Ok(()))
         }
         // A disk that is full now may have room later: the event stays where it is.

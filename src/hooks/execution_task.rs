@@ -20,6 +20,9 @@ pub fn may_be_at_one(event: &Event, live: &Live, context: &Context) -> bool {
     if agent.is_none_or(|agent| agent.extra.contains_key(TASK)) {
         return false;
     }
+    if !context.settings.systems.execute {
+        return false;
+    }
     let is_elsewhere = event.text("cwd").is_some_and(|cwd| {
         cwd.contains("/.worktrees/") || !Path::new(&cwd).starts_with(&context.root)
     });

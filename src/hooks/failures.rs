@@ -71,6 +71,12 @@ fn place(class: Class, message: &str, context: &Context) -> Option<(String, u64)
 
 /// Records what failed, each call once.
 pub fn record(failures: Vec<Failure>, mut live: Live, state: &State, context: &Context) -> Plan {
+    if !context.settings.systems.errors {
+        let mut plan = Plan::because("errors are switched off");
+        record::mark_seen(&mut live, context);
+        record::put_record(&mut plan, &live, state);
+        return plan;
+    }
     let read = state.read::<Errors>(&());
     if read.value.is_none() {
         // The document is new, or was lost; what it had counted is kept.

@@ -42,7 +42,14 @@ use crate::turn::context::Context;
 
 /// What an event comes to.
 pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
+    let systems = &context.settings.systems;
     match event.kind {
+        Kind::SubagentStart | Kind::SubagentStop | Kind::PreToolUse if !systems.agents => {
+            Plan::because("agents are switched off")
+        }
+        Kind::PreCompact | Kind::PostCompact if !systems.compaction => {
+            Plan::because("compaction is switched off")
+        }
         Kind::SessionStart => session_start::plan(event, state, context),
         Kind::SessionEnd => session_end::plan(event, state, context),
         Kind::SubagentStart => subagent_start::plan(event, state, context),

@@ -25,6 +25,9 @@ struct Untold {
 
 /// Open hand-offs that nobody was told of, and that are not this session's own. The newest first.
 fn untold<'s>(live: &Live, state: &'s State, context: &Context) -> Option<&'s Untold> {
+    if !context.settings.systems.handoffs {
+        return None;
+    }
     let find = || {
         let (here, branch) = checkout::with_state(state, context)?;
         let noted = branch.handoff.as_ref().filter(|handoff| handoff.count > 0)?;

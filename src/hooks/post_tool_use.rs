@@ -72,7 +72,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         has_copies = true;
         news.push(format!("{} reported", plural(count, "finding")));
     }
-    if let Some(id) = linked(event) {
+    if let Some(id) = linked(event, context) {
         has_copies = true;
         news.push(format!("agent {id} is known"));
         link(&mut plan, &mut live, event, &id, &mut witness, state, context);
@@ -142,8 +142,12 @@ fn finished_work(
 }
 
 /// The agent that an `Agent` call has just named.
-fn linked(event: &Event) -> Option<String> {
-    if event.is_agent_tool() { event.tool_response().word("agentId") } else { None }
+fn linked(event: &Event, context: &Context) -> Option<String> {
+    if event.is_agent_tool() && context.settings.systems.agents {
+        event.tool_response().word("agentId")
+    } else {
+        None
+    }
 }
 
 /// The call and the agent belong together: the agent's task is certain now, whether it still runs,

@@ -50,7 +50,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         // What says that it is later than now is from when the clock was wrong: it counts as oldest.
         kept.sort_by_key(|old| old.file < file);
         kept.push(Kept { file: file.clone(), session_id });
-        for old in too_many(&kept, context.settings.keep_backups) {
+        for old in
+            too_many(&kept, usize::try_from(context.settings.keep_backups).unwrap_or(usize::MAX))
+        {
             plan.changes.push(Change::Remove(Backup::doc(&old)));
         }
         let last = live.last_backup.take().unwrap_or_default();

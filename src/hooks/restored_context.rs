@@ -53,7 +53,10 @@ pub fn at_start(
     context: &Context,
 ) -> Option<Words> {
     let source = record::source(event);
-    let source = source.as_str();
+    let source = match source.as_str() {
+        "compact" if !context.settings.systems.compaction => "startup",
+        source => source,
+    };
     let turn = Turn { event, state, context };
     let mut lines = Vec::new();
     // A session that is resumed or forked has its prompts in its context.
@@ -62,7 +65,7 @@ pub fn at_start(
         lines.extend(live.asked_last().map(|prompt| format!("- asked last: {prompt}")));
     }
     lines.extend(iterative(live, &turn));
-    if context.settings.is_on("iterative") {
+    if context.settings.systems.iterative {
         let lost = recover::without_state(state);
         lines.extend(lost.iter().map(|slug| format!("- {}.", recover::hint(slug))));
     }
@@ -229,6 +232,9 @@ fn autonomous_loop(live: &Live, state: &State) -> Vec<String> {
 }
 
 fn branch_loop(live: &Live, turn: &Turn) -> Option<String> {
+    if !LoopKind::Branch.is_on(&turn.context.settings.systems) {
+        return None;
+    }
     let own = record::own_record(turn.event, turn.state);
     let (key, branch) = checkout::of_loop(own, turn.state, turn.context)?;
     let the_loop = branch.running()?;

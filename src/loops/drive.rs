@@ -38,7 +38,7 @@ struct Finder {
     lost: fn(&mut Plan, &mut Live, &Turn) -> Option<Decision>,
 }
 
-const FINDERS: [Finder; 4] = [
+static FINDERS: [Finder; 4] = [
     Finder { kind: LoopKind::Queue, owner: queue::owner, find: queue::find, lost: queue::lost },
     Finder {
         kind: LoopKind::Autonomous,
@@ -55,6 +55,11 @@ const FINDERS: [Finder; 4] = [
     },
 ];
 
+/// Those of the systems that are on.
+fn finders(context: &Context) -> impl Iterator<Item = &'static Finder> {
+    FINDERS.iter().filter(|finder| finder.kind.is_on(&context.settings.systems))
+}
+
 /// A loop that nobody owns is adopted by the only live session if a command started it here, or that
 /// session wrote it; any other needs a person or a command. One whose owner has ended and was forked
 /// goes on with what follows it; after a `/clear` a person is asked. Another session's is never
@@ -69,11 +74,12 @@ pub fn adopt(
     context: &Context,
 ) -> Option<LoopKind> {
     let mut noted = [LoopKind::Iterative, LoopKind::Branch].into_iter();
-    if let Some(kind) = noted.find(|kind| kind.note(live).is_some()) {
+    let systems = &context.settings.systems;
+    if let Some(kind) = noted.find(|kind| kind.note(live).is_some() && kind.is_on(systems)) {
         return Some(kind);
     }
     let turn = Turn { event, state, context };
-    let found = || FINDERS.iter().filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
+    let found = || finders(context).filter_map(|finder| Some((finder, (finder.owner)(&turn)?)));
     let own = found().find(|(_, owner)| *owner == Some(live.session_id.as_str()));
     let (mut adrift, mut left) = (Vec::new(), Vec::new());
     let mut passed_on = || {
@@ -161,7 +167,7 @@ pub fn at_stop(plan: &mut Plan, event: &Event, live: &mut Live, state: &State, c
         now: context.now,
     };
     let turn = Turn { event, state, context };
-    let decision = FINDERS.iter().find_map(|finder| drive(finder, plan, live, &turn, &stop));
+    let decision = finders(context).find_map(|finder| drive(finder, plan, live, &turn, &stop));
     match decision.unwrap_or(Decision::Nothing) {
         Decision::Nothing => {}
         Decision::Allow { outcome, tell } => {
@@ -253,8 +259,10 @@ pub fn at_prompt(plan: &mut Plan, live: &mut Live, turn: &Turn, prompt: &str) ->
     if !asks_to_stop && !live.loop_untold {
         return false;
     }
-    let found = FINDERS.iter().find_map(|finder| own_loop(finder, live, turn));
-    let unreadable = left::unreadable(live, turn.state).filter(|_| asks_to_stop);
+    let found = finders(turn.context).find_map(|finder| own_loop(finder, live, turn));
+    let systems = &turn.context.settings.systems;
+    let unreadable = left::unreadable(live, turn.state);
+    let unreadable = unreadable.filter(|(kind, _)| asks_to_stop && kind.is_on(systems));
     if let Some((kind, folder)) = &unreadable {
         left::note(live, *kind, folder);
     }

@@ -3,6 +3,7 @@
 
 use crate::branch::folder::BRANCHES;
 use crate::core::gate::Words;
+use crate::core::settings::Systems;
 use crate::core::time::Time;
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::governor::Stop;
@@ -30,6 +31,16 @@ impl LoopKind {
     /// Which loop it is, among all of a project.
     pub fn key(self, folder: &str) -> String {
         format!("{} {folder}", self.command()).trim_end().to_owned()
+    }
+
+    /// Whether hooks drive such loops.
+    pub fn is_on(self, systems: &Systems) -> bool {
+        match self {
+            Self::Queue => systems.queue_loop,
+            Self::Autonomous => systems.autonomous,
+            Self::Branch => systems.branches && systems.branch_loop,
+            Self::Iterative => systems.iterative,
+        }
     }
 
     /// The file of such a loop that a model may write, from the project.

@@ -62,6 +62,7 @@ document!(
     Notices,
     Row {
         name: "notices",
+        is_on: |systems| systems.notices,
         path: "state/notices.json",
         schema: "notices",
         title: "Notices",

@@ -14,6 +14,8 @@ pub enum Frozen {
     Unreadable(String),
     /// It can be read and makes no sense; why.
     Unusable(String),
+    /// Its system is switched off: it is not even read.
+    Off,
     /// There is something in its place that is no file of ours; what is wrong with it.
     Planted(String),
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Frozen {
             }
             Self::Unreadable(why) => write!(f, "cannot be read ({why}); it is left as it is"),
             Self::Unusable(why) => write!(f, "is not used: {why}"),
+            Self::Off => f.write_str("belongs to a system that is switched off"),
             Self::Planted(why) => f.write_str(why),
         }
     }

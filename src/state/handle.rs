@@ -1,11 +1,13 @@
 //! [`State`]: documents that are read when they are first asked for, once.
 
 use std::any::{Any, TypeId};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 
 use crate::core::error::{Error, Result};
 use crate::core::id::FileStem;
 use crate::core::pieces::Pieces;
+use crate::core::settings::Systems;
+use crate::state::list::List;
 use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Writers, is_newer};
 
 /// The state of a project as one event or one command sees it.
@@ -14,6 +16,7 @@ use crate::state::{Aside, Bytes, Doc, Document, Frozen, Row, Source, Trouble, Wr
 /// kept here. An error of the file system makes the commit fail ([`State::check`]).
 pub struct State<'s> {
     source: &'s dyn Source,
+    systems: Systems,
     entries: List<Entry>,
     listed: List<(&'static str, Vec<Doc>)>,
     derived: List<(TypeId, Box<dyn Any>)>,
@@ -95,8 +98,14 @@ struct Entry {
 
 impl<'s> State<'s> {
     pub fn new(source: &'s dyn Source) -> Self {
+        Self::for_hook(source, Systems::ON)
+    }
+
+    /// Documents of systems that are off are absent, and stay as they are.
+    pub fn for_hook(source: &'s dyn Source, systems: Systems) -> Self {
         Self {
             source,
+            systems,
             entries: List::default(),
             listed: List::default(),
             derived: List::default(),
@@ -278,6 +287,10 @@ impl<'s> State<'s> {
             is_unreadable: Cell::new(false),
             left_out: RefCell::default(),
         };
+        if !(entry.doc.row.is_on)(&self.systems) {
+            *entry.frozen.borrow_mut() = Some(Frozen::Off);
+            return entry;
+        }
         match self.source.bytes(&entry.doc.below_claude()) {
             Ok(None) => {}
             Ok(Some(bytes)) => self.take_in::<T>(&mut entry, Bytes::new(bytes)),
@@ -342,50 +355,6 @@ impl<'s> State<'s> {
         };
         self.remark(key, format!("HookKeeper: {error}."));
         *entry.frozen.borrow_mut() = Some(Frozen::Planted(error.to_string()));
-    }
-}
-
-/// A list that grows while references into it are held.
-struct List<T> {
-    first: OnceCell<Box<Node<T>>>,
-}
-
-struct Node<T> {
-    value: T,
-    next: OnceCell<Box<Self>>,
-}
-
-impl<T> Default for List<T> {
-    fn default() -> Self {
-        Self { first: OnceCell::new() }
-    }
-}
-
-impl<T> List<T> {
-    fn find(&self, mut is: impl FnMut(&T) -> bool) -> Option<&T> {
-        let mut at = self.first.get();
-        while let Some(node) = at {
-            if is(&node.value) {
-                return Some(&node.value);
-            }
-            at = node.next.get();
-        }
-        None
-    }
-
-    fn each(&self, mut look: impl FnMut(&T)) {
-        self.find(|value| {
-            look(value);
-            false
-        });
-    }
-
-    fn push(&self, value: T) -> &T {
-        let mut at = &self.first;
-        while let Some(node) = at.get() {
-            at = &node.next;
-        }
-        &at.get_or_init(|| Box::new(Node { value, next: OnceCell::new() })).value
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod declared;
 pub mod frozen;
 pub mod handle;
+mod list;
 #[cfg(test)]
 pub mod map;
 pub mod panel;

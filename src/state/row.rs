@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::core::id::FileStem;
 use crate::core::pieces::Pieces;
+use crate::core::settings::Systems;
 use crate::state::panel::StatusPart;
 
 /// The bytes of a document as they were read. A document may keep them, and parse what it needs.
@@ -60,6 +61,8 @@ pub struct Row {
     pub trouble: Trouble,
     /// The version of its format that this program knows.
     pub version: u64,
+    /// Whether its system is on; hooks neither read nor write it otherwise.
+    pub is_on: fn(&Systems) -> bool,
     /// What `status` shows of it.
     pub status: Option<StatusPart>,
 }
@@ -78,6 +81,7 @@ impl Row {
         writers: Writers::Ours,
         trouble: Trouble::Fails,
         version: 1,
+        is_on: |_| true,
         status: None,
     };
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::core::error::{Error, Result};
 use crate::core::settings::Settings;
+use crate::core::settings::table::Trust;
 use crate::store::dir::Dir;
 use crate::store::lock::{self, Lock};
 use crate::store::origin::Origin;
@@ -18,7 +19,7 @@ pub const IGNORE: &str = ".gitignore";
 pub const SETTINGS: &str = "hookkeeper.json";
 
 /// Every hook reads them.
-const LARGEST_SETTINGS: u64 = 64 << 10;
+pub const LARGEST_SETTINGS: u64 = 64 << 10;
 
 /// Opens `.claude/state` below a project's root, and makes it if need be.
 pub fn open(root: &Path, home: Option<&Path>) -> Result<(Dir, Dir)> {
@@ -121,23 +122,42 @@ pub fn make_lock(dir: &Dir, name: &str) -> Result<File> {
 /// The project's settings, and what is wrong with them. A file that cannot be read is a bad one; of
 /// one that was not made here only that holds which can do no harm.
 pub fn settings(claude: &Dir, origin: Option<&Origin>) -> (Settings, Option<String>) {
-    let bytes = match claude.read_up_to(SETTINGS, LARGEST_SETTINGS) {
-        Ok(None) => return (Settings::default(), None),
-        Ok(Some(bytes)) => bytes,
-        Err(error) => return (Settings::default(), Some(error.to_string())),
-    };
+    match read_settings(claude, origin) {
+        Ok(None) => (Settings::default(), None),
+        Ok(Some((bytes, Trust::Harmless))) => Settings::read_harmless(&bytes),
+        Ok(Some((bytes, _))) => Settings::read(&bytes),
+        Err(error) => (Settings::default(), Some(error.to_string())),
+    }
+}
+
+/// The bytes of the project's settings, and how far they are believed.
+fn read_settings(claude: &Dir, origin: Option<&Origin>) -> Result<Option<(Vec<u8>, Trust)>> {
+    let Some(bytes) = claude.read_up_to(SETTINGS, LARGEST_SETTINGS)? else { return Ok(None) };
     let seen = claude.seen(SETTINGS).unwrap_or_default();
     let is_believed =
         seen.zip(origin).is_some_and(|(seen, origin)| origin.believes(SETTINGS, &seen));
-    if is_believed { Settings::read(&bytes) } else { Settings::read_harmless(&bytes) }
+    Ok(Some((bytes, if is_believed { Trust::Own } else { Trust::Harmless })))
 }
 
 /// The same for who has not opened anything.
 pub fn current_settings(root: &Path, home: Option<&Path>) -> Result<(Settings, Option<String>)> {
-    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(Default::default()) };
+    let Some((claude, origin)) = claude_and_origin(root, home)? else {
+        return Ok(Default::default());
+    };
+    Ok(settings(&claude, origin.as_ref()))
+}
+
+/// The bytes behind [`current_settings`], and how far they are believed.
+pub fn current_bytes(root: &Path, home: Option<&Path>) -> Result<Option<(Vec<u8>, Trust)>> {
+    let Some((claude, origin)) = claude_and_origin(root, home)? else { return Ok(None) };
+    read_settings(&claude, origin.as_ref())
+}
+
+fn claude_and_origin(root: &Path, home: Option<&Path>) -> Result<Option<(Dir, Option<Origin>)>> {
+    let Some(claude) = existing_claude_dir(root, home)? else { return Ok(None) };
     let state = claude.sub("state")?;
     let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
-    Ok(settings(&claude, origin.as_ref()))
+    Ok(Some((claude, origin)))
 }
 
 /// Hides a directory of ours from git.

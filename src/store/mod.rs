@@ -45,6 +45,7 @@ pub mod set_aside;
 pub mod settings_file;
 pub mod spool;
 pub mod untrusted;
+pub mod user_settings;
 pub mod view;
 
 use std::cell::{Cell, RefCell};
@@ -92,7 +93,7 @@ pub struct Store {
 pub enum Opened {
     Locked(Box<Store>),
     /// The lock was not to be had; only the spool may be used.
-    Busy(Dir, Settings),
+    Busy(Dir, Box<Settings>),
 }
 
 impl Store {
@@ -103,7 +104,7 @@ impl Store {
             Entered::Busy(claude, state) => {
                 let settings =
                     home::settings(&claude, Origin::peek(&state).ok().flatten().as_ref()).0;
-                return Ok(Opened::Busy(state, settings));
+                return Ok(Opened::Busy(state, Box::new(settings)));
             }
         };
         sweep(&home.state)?;
@@ -194,6 +195,9 @@ impl Store {
 
     /// Adds to the journal what a command did. A hook tells by its plan.
     pub fn tell(&self, session: Option<&str>, entry: Entry) {
+        if !self.settings.systems.journal {
+            return;
+        }
         let entry = entry.at(self.now.get(), session.unwrap_or_default());
         journal::add(&self.folders.state, &[entry], Some(Limits::new(&self.settings)));
     }
@@ -257,7 +261,7 @@ impl Store {
             let cause = io::Error::other("there is nothing to write");
             return Err(Error::io("write", Path::new(&doc.name()), cause));
         }
-        let sync = match self.settings.durability {
+        let sync = match self.settings.durability() {
             Durability::None => false,
             Durability::Classed => doc.row.is_durable,
             Durability::Data | Durability::Full => true,
@@ -266,7 +270,7 @@ impl Store {
         let folder = self.folders.make(&folder)?;
         self.clear_place(doc)?;
         self.replace(pieces, sync, &folder, &file)?;
-        if self.settings.durability == Durability::Full {
+        if self.settings.durability() == Durability::Full {
             folder.sync()?;
         }
         self.note_written(doc.name());
@@ -307,7 +311,7 @@ impl Store {
         let folder = self.folders.make(&folder)?;
         self.clear_place(doc)?;
         folder.append_lines(&file, text.as_bytes())?;
-        if self.settings.durability != Durability::None {
+        if self.settings.durability() != Durability::None {
             folder.sync_file(&file)?;
         }
         self.note_written(doc.name());

@@ -179,6 +179,9 @@ pub fn purge_client(client: &Path, mode: Mode) -> Result<Vec<String>> {
         return Ok(kept);
     }
     let client = Dir::open(client)?;
+    if mode == Mode::Do {
+        client.remove(SETTINGS)?;
+    }
     if let (Some(own), Mode::Do) = (client.sub(installs::FOLDER)?, mode) {
         own.remove(installs::FILE)?;
         own.remove_tree(projects::FOLDER)?;

@@ -24,7 +24,7 @@ pub struct Arguments {
     #[command(flatten)]
     target: SettingsTarget,
     /// Delete the state too: .claude/state, .claude/branches and .claude/hookkeeper.json of this
-    /// project
+    /// project; with `--scope user` also what HookKeeper has in Claude Code's own directory
     #[arg(long)]
     purge: bool,
 }
@@ -214,6 +214,7 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
     let client = project.process.client_dir().filter(|_| scope == Scope::User);
     let own = client.as_ref().map(|client| client.join(installs::FOLDER));
     places.extend(own.clone());
+    places.extend(client.as_ref().map(|client| client.join(SETTINGS)));
     places.retain(|path| path.exists());
     if places.is_empty() {
         return Ok(vec![format!("{}: there is no state", project.shown(&claude.join("state")))]);

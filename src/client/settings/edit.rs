@@ -83,18 +83,6 @@ pub fn has_ours(text: &str) -> bool {
     is_wired(text) || tree::parse(text).is_ok_and(status_line)
 }
 
-/// The text with a value for a key of the outermost object.
-pub fn set_value(text: &str, key: &str, value: &serde_json::Value) -> Result<String, Malformed> {
-    let text = if is_blank(text) { format!("{text}{{}}\n") } else { text.to_owned() };
-    check_shape(&text)?;
-    let root = tree::parse(&text)?;
-    let layout = Layout::detect(&text, &root);
-    Ok(match root.get(key) {
-        Some(old) => layout.replace(&text, old, &value.to_string()),
-        None => layout.insert(&text, &root, Some(key), value),
-    })
-}
-
 /// Nothing but blanks: as good as no file.
 pub fn is_blank(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim().is_empty()
@@ -174,9 +162,9 @@ fn remove_entries(
 }
 
 /// Something to take out of what holds it.
-struct Removable<'a> {
-    holder: &'a Node,
-    at: usize,
+pub struct Removable<'a> {
+    pub holder: &'a Node,
+    pub at: usize,
 }
 
 /// The next thing to remove: as much as holds nothing but entries that go.
@@ -223,7 +211,7 @@ fn has_key(node: Option<&Node>, key: &str) -> bool {
 
 impl Removable<'_> {
     /// With the comma before it, or, if it is the first, with the one after it.
-    fn remove_from(&self, text: &str) -> String {
+    pub fn remove_from(&self, text: &str) -> String {
         let spans = item_spans(self.holder);
         let own = spans.get(self.at).cloned().unwrap_or_default();
         let before = self.at.checked_sub(1).and_then(|before| spans.get(before));

@@ -7,6 +7,7 @@
 pub mod edit;
 pub mod faults;
 pub mod handler;
+pub mod keys;
 pub mod layout;
 pub mod matcher;
 pub mod scope;

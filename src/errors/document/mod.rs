@@ -284,6 +284,7 @@ impl Errors {
 
 document!(Errors, Row {
     name: "errors",
+    is_on: |systems| systems.errors,
     path: "state/errors/classified.json",
     schema: "errors",
     title: "Classified errors",

@@ -241,6 +241,7 @@ impl Autonomous {
 
 document!(Autonomous, Row {
     name: "autonomous-loop",
+    is_on: |systems| systems.autonomous,
     path: "autonomous-loop.json",
     schema: "autonomous-loop",
     title: "Autonomous loop",

@@ -78,6 +78,7 @@ document!(
     Watched,
     Row {
         name: "autonomous-watch",
+        is_on: |systems| systems.autonomous,
         path: "state/loop/autonomous.json",
         schema: "autonomous-watch",
         title: "Autonomous loop as last seen",

@@ -23,8 +23,6 @@ use crate::state::plan::Plan;
 use crate::state::{Frozen, State};
 use crate::turn::context::Context;
 
-/// The system's name in the settings.
-const SYSTEM: &str = "iterative";
 /// So much of what the model said at the end of a turn is in the log.
 const TOLD: usize = 300;
 
@@ -35,7 +33,7 @@ pub fn task<'s>(event: &Event, state: &'s State, context: &Context) -> Option<&'
 }
 
 fn find_task(event: &Event, state: &State, context: &Context) -> Option<TaskDocuments> {
-    if !context.settings.is_on(SYSTEM) {
+    if !context.settings.systems.iterative {
         return None;
     }
     let driven = record::own_record(event, state).and_then(|live| live.loop_task.as_deref());
@@ -58,7 +56,7 @@ fn find_task(event: &Event, state: &State, context: &Context) -> Option<TaskDocu
 /// What is wrong with the folder of the tasks is no reason to lose an event.
 fn list_tasks(state: &State) -> Vec<TaskSlug> {
     newest_tasks(state.source()).unwrap_or_else(|error| {
-        state.remark(SYSTEM.to_owned(), format!("HookKeeper: {error}."));
+        state.remark("iterative".to_owned(), format!("HookKeeper: {error}."));
         Vec::new()
     })
 }

@@ -322,6 +322,7 @@ document!(
     Queue,
     Row {
         name: "work-queue",
+        is_on: |systems| systems.queue_loop,
         path: "state/loop/work_queue.json",
         schema: "work-queue",
         title: "Work queue",

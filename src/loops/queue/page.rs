@@ -17,6 +17,7 @@ const LOOP_STATE: Row = Row {
     about: "what people read of the loop",
     format: Format::Text,
     is_durable: false,
+    is_on: |systems| systems.queue_loop,
     ..Row::SHARED
 };
 

@@ -15,7 +15,7 @@ pub struct Limits {
 impl Limits {
     pub fn new(settings: &Settings) -> Self {
         Self {
-            sessions: settings.keep_sessions,
+            sessions: usize::try_from(settings.keep_sessions).unwrap_or(usize::MAX),
             bytes: settings.keep_megabytes.saturating_mul(1 << 20),
         }
     }
