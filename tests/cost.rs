@@ -14,20 +14,34 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused, refused};
 
 /// Dollars for a million tokens: input, output, cache read. Written down apart from the program's table.
 const OPUS: (&str, f64, f64, f64) = ("claude-opus-5-5", 4.0, 20.0, 0.2);
 const HAIKU: (&str, f64, f64, f64) = ("claude-haiku-4-5", 1.0, 5.0, 0.1);
+const OLDER_OPUS: (&str, f64, f64, f64) = ("claude-opus-4-", 5.0, 25.0, 0.5);
+const PRICES: [(&str, f64, f64, f64); 3] = [OPUS, HAIKU, OLDER_OPUS];
 
-fn recorded() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
-    let names = ["background-agent", "implement-login", "resume-and-compact"];
-    let files = names.map(|name| {
-        let entries = fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
-        entries.into_iter().find(|path| path.extension().is_some_and(|e| e == "jsonl")).unwrap()
-    });
-    files.to_vec()
+/// Of clients that wrote no cost line of their own.
+const WITHOUT_COST_LINE: [&str; 5] = [
+    "background-agent",
+    "implement-login",
+    "resume-and-compact",
+    "client-2.1.139",
+    "client-2.1.200",
+];
+
+fn recorded(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts").join(name);
+    let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.find(|path| path.extension().is_some_and(|e| e == "jsonl")).unwrap()
+}
+
+/// The lines of a recorded transcript that have this field.
+fn lines_with(transcript: &Path, key: &str) -> Vec<Value> {
+    let text = fs::read_to_string(transcript).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line.get(key).is_some()).collect()
 }
 
 fn agents_of(transcript: &Path) -> Vec<PathBuf> {
@@ -74,7 +88,7 @@ fn naive(transcript: &Path) -> BTreeMap<String, Naive> {
                 count("cache_read_input_tokens"),
             ];
             let model = message["model"].as_str().unwrap();
-            let price = [OPUS, HAIKU].into_iter().find(|price| model.starts_with(price.0)).unwrap();
+            let price = PRICES.into_iter().find(|price| model.starts_with(price.0)).unwrap();
             let sum = by_thread.entry(thread.clone()).or_default();
             (0..4).for_each(|n| sum.0[n] += tokens[n]);
             sum.1 += (tokens[0] as f64 * price.1
@@ -133,7 +147,7 @@ fn write(scratch: &Scratch, name: &str, lines: &[Value]) -> PathBuf {
 
 #[test]
 fn recorded_sessions_are_counted_as_by_a_second_count_live_and_ended() {
-    for transcript in recorded() {
+    for transcript in WITHOUT_COST_LINE.map(recorded) {
         let scratch = Scratch::new();
         let id = transcript.file_stem().unwrap().to_str().unwrap();
         let counted = naive(&transcript);
@@ -161,6 +175,68 @@ fn recorded_sessions_are_counted_as_by_a_second_count_live_and_ended() {
         assert_eq!(tokens(&entry["tokens"]), all.0);
         assert!(same_dollars(&entry["cost_usd"], all.1));
     }
+}
+
+/// The client counts requests that no transcript keeps: here the summary of a compaction. Its agents are
+/// told apart as before, the rest is the main thread's.
+#[test]
+fn the_newest_client_s_own_account_holds_for_tokens_too() {
+    let transcript = recorded("client-2.1.327");
+    let told = lines_with(&transcript, "totalCostUSD").pop().unwrap();
+    let used = &told["modelUsage"][OPUS.0];
+    let keys = ["inputTokens", "outputTokens", "cacheCreationInputTokens", "cacheReadInputTokens"];
+    let own = keys.map(|key| used[key].as_u64().unwrap());
+    let counted = naive(&transcript);
+    let answers = in_all(&counted);
+    assert_eq!((own[0], answers.0[0]), (8000, 7000), "the recording has such a request");
+    let scratch = Scratch::new();
+    begin(&scratch, "s1", &transcript);
+    for when in ["live", "ended"] {
+        let cost = asked(&scratch, &["cost", "--by", "agent", "--json"]);
+        assert_eq!(tokens(&cost["total"]), own, "{when}");
+        assert_eq!(cost["total"]["cost_usd"], told["totalCostUSD"], "{when}");
+        assert_eq!(cost["total"]["estimated"], false, "{when}");
+        let mut dollars = 0.0;
+        for line in cost["lines"].as_array().unwrap() {
+            dollars += line["cost_usd"].as_f64().unwrap();
+            match line["agent"].as_str().unwrap() {
+                "main thread" => assert_eq!(tokens(line)[0], counted[""].0[0] + 1000, "{when}"),
+                agent => assert_eq!(tokens(line), counted[agent].0, "{when}"),
+            }
+        }
+        assert!(same_dollars(&told["totalCostUSD"], dollars), "{when} {dollars}");
+        end(&scratch, "s1", &transcript);
+    }
+    let sessions = good(scratch.run(&["sessions"], b""));
+    assert!(sessions.contains("8.2k") && sessions.contains("$0.0352"), "{sessions}");
+}
+
+/// A fork begins with the other session's answers, and the client's account has them too.
+#[test]
+fn a_fork_counts_what_it_used_itself() {
+    let transcript = recorded("client-2.1.327-fork");
+    assert_eq!(lines_with(&transcript, "requestSessionId").len(), 1, "one answer is a copy");
+    let told = lines_with(&transcript, "totalCostUSD").pop().unwrap();
+    assert_eq!((&told["totalCostUSD"], in_all(&naive(&transcript)).0[0]), (&json!(0.0088), 2000));
+    let scratch = Scratch::new();
+    begin(&scratch, "s1", &transcript);
+    let cost = asked(&scratch, &["cost", "--json"]);
+    assert_eq!(tokens(&cost["total"]), [1000, 20, 0, 0]);
+    assert!(same_dollars(&cost["total"]["cost_usd"], 0.0044), "{cost}");
+}
+
+/// The first clients wrote the dollars beside every answer.
+#[test]
+fn the_oldest_client_s_dollars_are_its_own() {
+    let transcript = recorded("client-0.2.126");
+    let answers = lines_with(&transcript, "costUSD");
+    let dollars: f64 = answers.iter().map(|line| line["costUSD"].as_f64().unwrap()).sum();
+    assert!(answers.len() == 2 && dollars > 0.0);
+    let scratch = Scratch::new();
+    begin(&scratch, "s1", &transcript);
+    let cost = asked(&scratch, &["cost", "--json"]);
+    assert!(same_dollars(&cost["total"]["cost_usd"], dollars), "{cost}");
+    assert_eq!((&cost["total"]["estimated"], tokens(&cost["total"])[0]), (&json!(false), 2000));
 }
 
 #[test]
@@ -307,8 +383,8 @@ fn tables_for_people_and_for_spreadsheets() {
     begin(&scratch, "s1", &transcript);
     let csv = good(scratch.run(&["cost", "--by", "model", "--csv"], b""));
     assert!(csv.contains("\n\"'=cmd,\"\"x\"\"\",,,1,12345,0,0,0,,"), "{csv}");
-    assert!(good(scratch.run(&["cost"], b"")).contains("12.3 K"));
-    refused(&scratch.run(&["cost", "--since", "soon"], b""), "is no time");
+    assert!(good(scratch.run(&["cost"], b"")).contains("12.3k"));
+    misused(&scratch.run(&["cost", "--since", "soon"], b""), "is no time");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::fs;
 use std::mem::ManuallyDrop;
 
 use serde_json::{Value, json};
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused, refused};
 
 const SESSION: &str = "0f3e8a2c-1111-4222-8333-444455556666";
 
@@ -118,7 +118,7 @@ fn errors_of_ended_sessions_stay_with_their_messages() {
     assert_eq!(parsed(&good(here.run(&["errors", "show", id, "--json"], b""))), all[0]);
     refused(&here.run(&["errors", "show", "zz"], b""), "there is no error `zz`");
     refused(&here.run(&["errors", "--session", "zz"], b""), "there is no session `zz`");
-    refused(&here.run(&["errors", "--since", "soon"], b""), "`soon` is no time");
+    misused(&here.run(&["errors", "--since", "soon"], b""), "`soon` is no time");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn the_story_of_a_session_is_told() {
     assert_eq!(story["left_out"], 1);
     assert_eq!(story["timeline"].as_array().unwrap().last().unwrap()["kind"], "end");
     refused(&here.run(&["sessions", "show", "zz"], b""), "there is no session `zz`");
-    refused(&here.run(&["sessions", "show", ""], b""), "which session?");
+    misused(&here.run(&["sessions", "show", ""], b""), "which session?");
 }
 
 #[test]

@@ -88,6 +88,115 @@ fn a_project_is_noted_when_it_is_new_and_shown_with_the_others() {
     assert_eq!(scratch.run(&["status", "--all-projects", "--watch"], b"").code, Some(64));
 }
 
+/// A session that used a million tokens of input, in another project of the same home.
+fn used(scratch: &Scratch, root: &Path, session: &str) {
+    fs::create_dir_all(root).unwrap();
+    let transcript = scratch.home().join(format!("{session}.jsonl"));
+    let line = json!({"type": "assistant", "timestamp": "2026-01-29T10:00:00.000Z", "message":
+        {"id": session, "model": "claude-haiku-4-5", "usage": {"input_tokens": 1_000_000}}});
+    fs::write(&transcript, format!("{line}\n")).unwrap();
+    for (name, fields) in [
+        ("UserPromptSubmit", json!({"prompt": "Count the stock", "cwd": root})),
+        ("SessionEnd", json!({"reason": "other", "cwd": root})),
+    ] {
+        let mut payload = event(session, name, fields);
+        payload["transcript_path"] = transcript.to_str().unwrap().into();
+        let mut command = scratch.command(&["hook"]);
+        command.current_dir(root).env("CLAUDE_PROJECT_DIR", root);
+        let run = finish(spawn(command), format!("{payload}\n").as_bytes());
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    }
+}
+
+/// A checkout with a linked worktree, and another project.
+fn three(scratch: &Scratch) -> [PathBuf; 3] {
+    let roots = ["bakery", "a-worktree", "cafe"].map(|name| scratch.home().join(name));
+    fs::create_dir_all(&roots[0]).unwrap();
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["commit", "--quiet", "--allow-empty", "-m", "first"],
+        &["worktree", "add", "--quiet", "-b", "oven", "../a-worktree"],
+    ] {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args).current_dir(&roots[0]);
+        assert!(git.output().unwrap().status.success(), "{args:?}");
+    }
+    for (root, session) in roots.iter().zip(["s-bakery", "s-oven", "s-cafe"]) {
+        used(scratch, root, session);
+    }
+    roots
+}
+
+#[test]
+fn cost_and_recap_of_all_projects_are_sums_and_worktrees_count_with_their_checkout() {
+    let scratch = home();
+    let [_, _, cafe] = three(&scratch);
+    let asked =
+        |args: &[&str]| -> Value { serde_json::from_str(&good(scratch.run(args, b""))).unwrap() };
+    let cost = asked(&["cost", "--all-projects", "--json"]);
+    assert_eq!((&cost["by"], &cost["total"]["cost_usd"]), (&json!("project"), &json!(3.0)));
+    let lines: Vec<(&Value, &Value)> =
+        cost["lines"].as_array().unwrap().iter().map(|l| (&l["project"], &l["input"])).collect();
+    assert_eq!(
+        lines,
+        [(&json!("~/bakery"), &json!(2_000_000)), (&json!("~/cafe"), &json!(1_000_000))]
+    );
+    let text = good(scratch.run(&["cost", "--all-projects"], b""));
+    assert!(text.contains("~/bakery  2.0M") && text.contains("~$3.00"), "{text}");
+    let cost = asked(&["cost", "--all-projects", "--by", "session", "--json"]);
+    let places: Vec<&Value> =
+        cost["lines"].as_array().unwrap().iter().map(|line| &line["project"]).collect();
+    assert_eq!(places.len(), 3);
+    assert!(places.contains(&&json!("~/bakery")) && places.contains(&&json!("~/cafe")));
+    let text = good(scratch.run(&["cost", "--all-projects", "--by", "session"], b""));
+    assert!(text.contains("~/cafe: Count the stock"), "{text}");
+    let csv = good(scratch.run(&["cost", "--all-projects", "--csv", "--by", "agent"], b""));
+    assert!(csv.contains(",project\nmain thread,,,3,3000000,"), "{csv}");
+    let recap = asked(&["recap", "--all-projects", "--since", "2026-01-01", "--json"]);
+    assert_eq!((&recap["sessions"], &recap["cost_usd"]), (&json!(3), &json!(3.0)));
+    // Only what is here, as before.
+    assert_eq!(asked(&["cost", "--json"])["total"]["sessions"], 0);
+    // One that cannot be read is named, and the others are counted.
+    fs::write(cafe.join(".claude/state/session/metrics.json"), "{").unwrap();
+    let cost = asked(&["cost", "--all-projects", "--json"]);
+    assert_eq!(
+        (&cost["unread_projects"], &cost["total"]["cost_usd"]),
+        (&json!(["~/cafe"]), &json!(2.0))
+    );
+    let text = good(scratch.run(&["cost", "--all-projects"], b""));
+    assert!(text.contains("cannot be read: ~/cafe."), "{text}");
+}
+
+#[test]
+fn a_report_on_all_projects_names_the_project_of_each_session() {
+    let mut scratch = home();
+    let said = scratch.run(&["report", "--all-projects"], b"");
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("nothing has happened since 7d"), "{}", said.stderr);
+    three(&scratch);
+    let said = good(scratch.run(&["report", "--all-projects"], b""));
+    assert!(
+        said.starts_with("hookkeeper-report-all-") && said.contains(": 3 sessions, "),
+        "{said}"
+    );
+    let page = fs::read_to_string(scratch.root().join(said.split(':').next().unwrap())).unwrap();
+    assert_eq!(page.matches("<tr data-session=").count(), 3);
+    for words in [
+        "All projects",
+        "<td>~/bakery</td>",
+        "<td>~/bakery + a-worktree</td>",
+        "<td>~/cafe</td>",
+        "<caption>Cost by project</caption>",
+        "<td>closed</td>",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert_eq!(scratch.run(&["report", "s-cafe", "--all-projects"], b"").code, Some(64));
+    // Nobody's clock goes back behind what is asked for.
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2999-01-01T00:00:00Z".into());
+    assert_eq!(scratch.run(&["report", "--all-projects", "--since", "1h"], b"").code, Some(1));
+}
+
 #[test]
 fn install_notes_the_project_and_its_self_test_does_not() {
     let scratch = home();

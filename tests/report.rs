@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use support::{Scratch, event, finish, good, recorded_payloads, refused};
+use support::{Scratch, event, finish, good, misused, recorded_payloads, refused};
 
 const MARKER: &str = "<meta name=\"generator\" content=\"HookKeeper report\">";
 const SESSION: &str = "9f99b61b-a627-4cde-9856-7e07b84da7b2";
@@ -213,6 +213,81 @@ fn hostile_payloads_and_transcripts_stay_text() {
     assert!(page.contains("<code>hostile &lt;/title&gt;"), "the client's hook runs are shown");
 }
 
+/// The recorded transcript of a client, with two agents.
+fn transcript(scratch: &Scratch) -> PathBuf {
+    let name = "9f99b61b-a627-4cde-9856-7e07b84da7b2";
+    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/implement-login");
+    let to = scratch.home().join("transcripts");
+    let copied = Command::new("cp").arg("-r").arg(from).arg(&to).status().unwrap();
+    assert!(copied.success());
+    to.join(format!("{name}.jsonl"))
+}
+
+#[test]
+fn endings_have_words_and_each_agent_its_tokens_and_cost() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("TZ".into(), "XYZ-2".into());
+    let transcript = transcript(&scratch);
+    for (_, mut payload) in recorded_payloads("implement-login") {
+        payload["transcript_path"] = transcript.to_str().unwrap().into();
+        if payload["hook_event_name"] != "SessionEnd" {
+            scratch.hook(&payload);
+        }
+    }
+    let check = |ending: &str| {
+        good(scratch.run(&["report"], b""));
+        let page = page(&scratch, FILE);
+        assert!(
+            page.contains(ending),
+            "{ending}: {}",
+            &page[page.find("<header").unwrap()..][..800]
+        );
+        let cost = good(scratch.run(&["cost", "--by", "agent", "--json"], b""));
+        let cost: Value = serde_json::from_str(&cost).unwrap();
+        let lines = cost["lines"].as_array().unwrap();
+        assert_eq!(lines.len(), 3, "{cost}");
+        for line in lines {
+            let lane = line["agent"].as_str().unwrap().replace("main thread", "main");
+            let row = page.split(&format!("<tr data-lane=\"{lane}\">")).nth(1).unwrap();
+            let row = row.split("</tr>").next().unwrap();
+            let sum: u64 = ["input", "output", "cache_creation", "cache_read"]
+                .map(|key| line[key].as_u64().unwrap())
+                .iter()
+                .sum();
+            let tokens = format!("data-count=\"tokens\">{:.1}k<", sum as f64 / 1e3);
+            assert!(row.contains(&tokens), "{tokens} {row}");
+            let usd = line["cost_usd"].as_f64().unwrap();
+            let digits = if usd < 0.1 { 4 } else { 2 };
+            assert!(row.contains(&format!("${usd:.digits$}<")), "{usd} {row}");
+        }
+        assert!(page.contains("<caption>Cost by agent</caption>"));
+    };
+    check(" · live");
+    let end = json!({"reason": "prompt_input_exit", "transcript_path": transcript});
+    scratch.hook(&event(SESSION, "SessionEnd", end));
+    check(" · ended: left");
+    // Without the metrics, the journal's own copy says the same.
+    fs::remove_file(scratch.state().join("session/metrics.json")).unwrap();
+    good(scratch.run(&["report"], b""));
+    assert!(page(&scratch, FILE).contains(" · ended: left"));
+}
+
+#[test]
+fn a_directory_that_nobody_may_write_to_is_said() {
+    let scratch = shop();
+    let (file, dir) = (scratch.root().join("file"), scratch.root().join("closed"));
+    fs::write(&file, "x").unwrap();
+    refused(&scratch.run(&["report", "-o", "file/r.html"], b""), "the report cannot be written");
+    fs::create_dir(&dir).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o555)).unwrap();
+    // Who may do everything may write here too; the kernel's own folders nobody.
+    let run = scratch.run(&["report", "-o", "closed/r.html"], b"");
+    if !dir.join("r.html").exists() {
+        refused(&run, "the report cannot be written");
+    }
+    refused(&scratch.run(&["report", "-o", "/proc/r.html"], b""), "/proc/r.html");
+}
+
 #[test]
 fn only_reports_are_replaced() {
     let scratch = shop();
@@ -245,7 +320,7 @@ fn only_reports_are_replaced() {
 fn what_cannot_be_done_is_said_in_a_line() {
     let scratch = Scratch::new();
     refused(&scratch.run(&["report"], b""), "there is no session here yet");
-    refused(&scratch.run(&["report", "--since", "soon"], b""), "`soon` is no time");
+    misused(&scratch.run(&["report", "--since", "soon"], b""), "`soon` is no time");
     let shop = shop();
     refused(&shop.run(&["report", "zz"], b""), "there is no session `zz`");
     shop.hook(&event("9f9-other", "UserPromptSubmit", json!({"prompt": "hello"})));

@@ -41,7 +41,8 @@ pub enum EntryKind {
     AgentEnd,
     /// A failure was recorded: its class in `what`, `target`, its record in `record`.
     Error,
-    /// What had failed has succeeded: `target`.
+    /// What had failed has succeeded: `target`. One that a person called recovered (`what` is `by hand`)
+    /// has its record in `record`: others with its target are not meant.
     Recovered,
     /// A compaction is about to begin; `what` is the trigger.
     Compact,

@@ -38,7 +38,7 @@ pub fn describe(entry: &Entry) -> (Tone, String) {
             let class = what.replace('_', " ");
             (Tone::Bad, joined(&format!("{class} error"), &[(": ", target), (": ", &message)]))
         }
-        EntryKind::Recovered => (Tone::Good, joined("recovered", &[(": ", target)])),
+        EntryKind::Recovered => (Tone::Good, joined("recovered", &[("", what), (": ", target)])),
         EntryKind::Compact => (Tone::Warn, joined("compaction", &[("", what)])),
         EntryKind::Compacted => (Tone::Warn, joined("compacted", &[(": ", text)])),
         EntryKind::Stop if entry.failed => {

@@ -87,8 +87,8 @@ fn read_session(
                 }
             }
             EntryKind::Recovered => {
-                let is_same = |record: &&mut Record| Some(&record.target) == entry.target.as_ref();
-                own.values_mut().filter(is_same).for_each(Record::recover);
+                let is_meant = |record: &&mut Record| record.is_recovered_by(&entry);
+                own.values_mut().filter(is_meant).for_each(Record::recover);
             }
             _ => {}
         }

@@ -9,6 +9,7 @@ use crate::core::journal::EntryKind;
 use crate::core::time::Time;
 use crate::loops::queue::document::Queue;
 use crate::process::files;
+use crate::session::live::Live;
 use crate::session::metrics::{Entry, Metrics};
 use crate::store::journal::read::Order;
 use crate::store::journal::{self, Journal};
@@ -33,6 +34,8 @@ pub struct Session {
     pub has_agents: bool,
     /// Whether its usage is not all of it, because it began before the time that is asked for.
     pub is_cut: bool,
+    /// Which project it is from, where several are one ledger.
+    pub source: usize,
 }
 
 /// What is asked for.
@@ -50,26 +53,10 @@ impl Ledger {
         let mut known = BTreeSet::new();
         let work = view.get::<Queue>();
         for live in view.lives() {
-            if !live.worked {
-                continue;
+            if live.worked {
+                ledger.sessions.push(alive(&live, work.as_ref(), metrics, now));
+                known.insert(live.session_id);
             }
-            let path = live.transcript_path.as_deref().map(Path::new);
-            let is_there = path.is_some_and(|path| files::open(path).is_some());
-            let cost = path.map(|path| usage::cost(path, u64::MAX)).unwrap_or_default();
-            let work = work.as_ref().map(|queue| queue.work_of(&live.session_id));
-            let mut entry = Entry::new(&live, "", cost, work.unwrap_or_default(), now);
-            let earlier = metrics.find(&live.session_id).filter(|_| !is_there);
-            earlier.iter().for_each(|earlier| entry.keep_cost(earlier));
-            known.insert(live.session_id);
-            let has_agents = earlier.is_none();
-            let usage = entry.usage.clone();
-            ledger.sessions.push(Session {
-                entry,
-                is_live: true,
-                usage,
-                has_agents,
-                is_cut: false,
-            });
         }
         let journal = asked.agents.then(|| view.journal());
         let (archived, damaged) = view.archived_metrics();
@@ -84,6 +71,35 @@ impl Ledger {
     }
 }
 
+/// One session: as it lives, or as the metrics have it, with its agents told apart.
+pub fn session(
+    view: &View,
+    lives: &[Live],
+    metrics: &Metrics,
+    id: &str,
+    now: Time,
+) -> Option<Session> {
+    let mut one = match lives.iter().find(|live| live.session_id == id) {
+        Some(live) => alive(live, view.get::<Queue>().as_ref(), metrics, now),
+        None => ended(metrics.find(id)?, Some(&view.journal())),
+    };
+    one.cut(None);
+    Some(one)
+}
+
+fn alive(live: &Live, work: Option<&Queue>, metrics: &Metrics, now: Time) -> Session {
+    let path = live.transcript_path.as_deref().map(Path::new);
+    let is_there = path.is_some_and(|path| files::open(path).is_some());
+    let cost = path.map(|path| usage::cost(path, u64::MAX)).unwrap_or_default();
+    let work = work.map(|queue| queue.work_of(&live.session_id));
+    let mut entry = Entry::new(live, "", cost, work.unwrap_or_default(), now);
+    let earlier = metrics.find(&live.session_id).filter(|_| !is_there);
+    earlier.iter().for_each(|earlier| entry.keep_cost(earlier));
+    let has_agents = earlier.is_none();
+    let usage = entry.usage.clone();
+    Session { usage, entry, is_live: true, has_agents, is_cut: false, source: 0 }
+}
+
 fn ended(entry: Entry, journal: Option<&Journal>) -> Session {
     let told = journal.and_then(|journal| {
         let lines = journal.of_stem(&journal::stem(&entry.session_id), Order::NewestFirst);
@@ -94,7 +110,7 @@ fn ended(entry: Entry, journal: Option<&Journal>) -> Session {
     });
     let has_agents = told.is_some();
     let usage = told.unwrap_or_else(|| entry.usage.clone());
-    Session { usage, entry, is_live: false, has_agents, is_cut: false }
+    Session { usage, entry, is_live: false, has_agents, is_cut: false, source: 0 }
 }
 
 impl Session {

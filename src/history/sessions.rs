@@ -150,28 +150,23 @@ pub fn ended_sessions(view: &View) -> Vec<Entry> {
 }
 
 /// The ids of all sessions that anything is known of; of those with a journal alone, its stem.
-pub fn known_ids(view: &View) -> Vec<String> {
+pub fn known_ids(view: &View, ended: &[Entry]) -> Vec<String> {
     let mut ids: Vec<String> = view.lives().into_iter().map(|live| live.session_id).collect();
-    ids.extend(ended_sessions(view).into_iter().map(|entry| entry.session_id));
+    ids.extend(ended.iter().map(|entry| entry.session_id.clone()));
     let known: std::collections::HashSet<String> = ids.iter().map(|id| journal::stem(id)).collect();
     let stems = view.journal().sessions().into_iter().map(|files| files.stem);
     ids.extend(stems.filter(|stem| !known.contains(stem)));
     ids
 }
 
-/// What is known of a session, by its whole id.
-pub fn summarize(view: &View, session_id: &str, now: Time) -> SessionSummary {
+/// What is known of a session, by its whole id; `ended` are those that have ended.
+pub fn summarize(view: &View, ended: &[Entry], session_id: &str, now: Time) -> SessionSummary {
     if let Some(live) = view.lives().iter().find(|live| live.session_id == session_id) {
         return SessionSummary::from_live(live, now);
     }
     let journal = view.journal();
-    let metrics = view.get::<Metrics>().unwrap_or_default();
-    let entry = metrics.find(session_id).or_else(|| {
-        let all = ended_sessions(view);
-        all.into_iter().find(|entry| entry.session_id == session_id)
-    });
-    match entry {
-        Some(entry) => SessionSummary::from_entry(&entry, &journal),
+    match ended.iter().find(|entry| entry.session_id == session_id) {
+        Some(entry) => SessionSummary::from_entry(entry, &journal),
         None => SessionSummary::from_journal(session_id, &journal),
     }
 }

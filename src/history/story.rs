@@ -26,8 +26,8 @@ pub struct Story {
 }
 
 impl Story {
-    /// Of a session by its whole id, or by the stem of its journal.
-    pub fn read(view: &View, session_id: &str, now: Time) -> Self {
+    /// Of a session by its whole id, or by the stem of its journal; `ended` are those that have ended.
+    pub fn read(view: &View, ended: &[metrics::Entry], session_id: &str, now: Time) -> Self {
         let stem = journal::stem(session_id);
         let stem = if session_id == "no-session" { session_id } else { &stem };
         let all = view.journal();
@@ -36,7 +36,7 @@ impl Story {
         let mut timeline: Vec<Entry> = lines.by_ref().filter(is_told).collect();
         timeline.sort_by(|one, other| one.time.cmp(&other.time));
         let mut story = Self {
-            summary: summarize(view, session_id, now),
+            summary: summarize(view, ended, session_id, now),
             agents: kept_results(view, Some(stem)),
             errors: kept_errors(view, Some(stem), None).records,
             timeline,

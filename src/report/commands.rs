@@ -6,22 +6,30 @@ use anyhow::{Context as _, bail};
 
 use crate::client::hook_runs::{self, HookRun};
 use crate::console::project::Project;
+use crate::console::projects::{KnownProject, known_projects};
 use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::short_id;
 use crate::core::text::plural;
 use crate::core::time;
 use crate::doctor::gather::transcripts_dir;
 use crate::history::commands::{session_stem, since};
+use crate::history::ledger;
 use crate::process::{browser, output};
 use crate::report::page::{MARKER, Report};
 use crate::report::session::Session;
 use crate::report::text::Clock;
+use crate::session::live::Live;
 use crate::session::metrics::Metrics;
 use crate::store::journal::{self, Journal, read::Order};
 use crate::store::view::View;
+use crate::turn::root;
 
 /// Transcripts that are searched for hook runs, the newest ones.
 const TRANSCRIPTS: usize = 200;
+
+/// How far a report on all projects goes back if nobody says.
+const ALL_SINCE: &str = "7d";
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -31,6 +39,9 @@ pub struct Arguments {
     /// All sessions since then: 2h, 7d, or a date
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
+    /// All sessions of all projects where HookKeeper has kept state (default: of seven days)
+    #[arg(long, conflicts_with = "session")]
+    all_projects: bool,
     /// Where to write it (default: hookkeeper-report-….html, here)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -43,32 +54,40 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let since = since(project, options.since.as_deref())?;
-    let Some(view) = project.view()? else { bail!("there is no session here yet to report on") };
-    let journal = view.journal();
-    let stems = stems(&journal, options.session.as_deref(), since.as_deref())?;
-    let metrics: Metrics = project.document()?.unwrap_or_default();
-    let mut sessions: Vec<Session> = stems
-        .iter()
-        .map(|stem| read_session(&journal, stem, since.as_deref(), &metrics))
-        .filter(|session| since.is_none() || !session.entries.is_empty())
-        .collect();
+    let default = options.all_projects.then_some(ALL_SINCE);
+    let asked = options.since.as_deref().or(default);
+    let since = since(project, asked)?;
+    let progress = project.progress("writing the report");
+    let places = places(project, options.all_projects)?;
+    let (mut sessions, mut hook_runs) = (Vec::new(), Vec::new());
+    for place in &places {
+        let found = place.sessions(project, options.session.as_deref(), since.as_deref())?;
+        hook_runs.extend(noted_runs(project, &place.view, &place.root, &found));
+        sessions.extend(found);
+    }
     if sessions.is_empty() {
-        bail!("nothing has happened since {}", options.since.as_deref().unwrap_or("then"));
+        bail!("nothing has happened since {}", asked.unwrap_or("then"));
     }
     sessions.sort_by_key(|session| std::cmp::Reverse(session.span()));
     let now = project.process.now();
-    let file = match (&options.output, stems.as_slice()) {
+    let today = project.process.local(now).format("%Y-%m-%d").to_string();
+    let file = match (&options.output, sessions.as_slice()) {
         (Some(file), _) => file.clone(),
-        (None, [stem]) if since.is_none() => file_name(stem.get(..8).unwrap_or(stem)),
-        _ => file_name(&project.process.local(now).format("%Y-%m-%d").to_string()),
+        (None, [session]) if since.is_none() => {
+            file_name(&short_id(&journal::stem(&session.id), &[]))
+        }
+        (None, _) if options.all_projects => file_name(&format!("all-{today}")),
+        _ => file_name(&today),
     };
     let cwd = project.process.cwd().context("there is no working directory")?;
     let file = cwd.join(file);
     let root = project.root()?;
     let report = Report {
-        project: root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        hook_runs: noted_runs(project, &view, &root, &sessions),
+        project: match options.all_projects {
+            true => "All projects".to_owned(),
+            false => root.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        },
+        hook_runs,
         sessions,
         since: since.as_deref().and_then(time::parse).map(|time| time.timestamp_millis()),
         made: now.timestamp_millis(),
@@ -77,6 +96,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let page = report.html();
     output::write(&file, page.as_bytes(), MARKER.as_bytes(), options.force)
         .with_context(|| format!("the report cannot be written: {}", file.display()))?;
+    drop(progress);
     if options.open {
         browser::open(project.process, &file).with_context(|| {
             format!("the report is written, but no browser shows it: {}", file.display())
@@ -92,6 +112,76 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         plural(report.sessions.len(), "session"),
         page.len().div_ceil(1024)
     )))
+}
+
+/// A project that is reported on.
+struct Place {
+    root: PathBuf,
+    view: View,
+    lives: Vec<Live>,
+    metrics: Metrics,
+    /// As a report on all projects names it: a linked worktree with its checkout.
+    name: Option<String>,
+}
+
+fn places(project: &Project, all: bool) -> anyhow::Result<Vec<Place>> {
+    if !all {
+        let view = project.view()?.context("there is no session here yet to report on")?;
+        let metrics = project.document()?.unwrap_or_default();
+        return Ok(vec![Place {
+            root: project.root()?,
+            lives: view.lives(),
+            view,
+            metrics,
+            name: None,
+        }]);
+    }
+    let home = project.process.home();
+    let place = |known: KnownProject| {
+        let mut name = root::from_home(&known.repository, home.as_deref());
+        if known.is_worktree() {
+            let own = known.root.file_name().unwrap_or_default().to_string_lossy();
+            name = format!("{name} + {own}");
+        }
+        // What happened there is told, whatever has become of its metrics.
+        let metrics = known.view.get::<Metrics>().unwrap_or_default();
+        let lives = known.view.lives();
+        Place { root: known.root, view: known.view, lives, metrics, name: Some(name) }
+    };
+    Ok(known_projects(project).into_iter().map(place).collect())
+}
+
+impl Place {
+    fn sessions(
+        &self,
+        project: &Project,
+        named: Option<&str>,
+        since: Option<&str>,
+    ) -> anyhow::Result<Vec<Session>> {
+        let journal = self.view.journal();
+        let stems = stems(&journal, named, since)?;
+        let sessions = stems.iter().map(|stem| self.session(&journal, stem, since, project));
+        Ok(sessions.filter(|session| since.is_none() || !session.entries.is_empty()).collect())
+    }
+
+    fn session(
+        &self,
+        journal: &Journal,
+        stem: &str,
+        since: Option<&str>,
+        project: &Project,
+    ) -> Session {
+        let mut all = journal.of_stem(stem, Order::OldestFirst);
+        let is_new = |time: &str| since.is_none_or(|since| time >= since);
+        let mut entries: Vec<_> = all.by_ref().filter(|entry| is_new(&entry.time)).collect();
+        // What waited in the spool stands where it was played.
+        entries.sort_by(|one, other| one.time.cmp(&other.time));
+        let id = entries.first().map_or(stem, |entry| entry.session.as_str()).to_owned();
+        let known =
+            ledger::session(&self.view, &self.lives, &self.metrics, &id, project.process.now());
+        let (passed_over, project) = (all.passed_over(), self.name.clone());
+        Session { passed_over, project, ..Session::new(id, entries, known) }
+    }
 }
 
 /// The journals that are asked for.
@@ -113,18 +203,6 @@ fn stems(
         bail!("there is no session here yet to report on");
     }
     Ok(files.into_iter().map(|files| files.stem).collect())
-}
-
-fn read_session(journal: &Journal, stem: &str, since: Option<&str>, metrics: &Metrics) -> Session {
-    let mut all = journal.of_stem(stem, Order::OldestFirst);
-    let is_new = |time: &str| since.is_none_or(|since| time >= since);
-    let mut entries: Vec<_> = all.by_ref().filter(|entry| is_new(&entry.time)).collect();
-    // What waited in the spool stands where it was played.
-    entries.sort_by(|one, other| one.time.cmp(&other.time));
-    let id = entries.first().map_or(stem, |entry| entry.session.as_str()).to_owned();
-    let metrics = metrics.find(&id);
-    let passed_over = all.passed_over();
-    Session { passed_over, ..Session::new(id, entries, metrics) }
 }
 
 /// `hookkeeper-report-0f3e8a2c.html`

@@ -53,10 +53,13 @@ fn class(error: &Entry) -> String {
 
 fn error_row(session: &Session, error: &Entry, clock: Clock) -> Markup {
     let record = error.record.as_ref().and_then(|record| record.read::<Record>());
-    let record = record.unwrap_or_default();
+    let record = record.unwrap_or_else(|| {
+        let target = error.target.clone().unwrap_or_default();
+        Record { target, ..Record::default() }
+    });
     let mended = |entry: &&Entry| {
         entry.kind == EntryKind::Recovered
-            && entry.target == error.target
+            && record.is_recovered_by(entry)
             && entry.time >= error.time
     };
     let is_recovered = session.entries.iter().any(|entry| mended(&entry));

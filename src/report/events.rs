@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::core::journal::{Entry, EntryKind};
+use crate::core::spelling::{dollars, short_count};
 use crate::core::text::plural;
 use crate::history::describe::describe;
 use crate::report::mark::Mark;
@@ -24,6 +25,8 @@ pub fn lanes(session: &Session) -> Markup {
         Mark::Gate,
         Mark::FailedGate,
     ];
+    let has_usage =
+        session.lanes.iter().any(|lane| session.used_by(lane.agent.as_deref()).is_some());
     html! {
         div.wide tabindex="0" role="region" aria-label="Lanes" {
             table.lanes {
@@ -35,6 +38,7 @@ pub fn lanes(session: &Session) -> Markup {
                         th.number scope="col" { "Calls" }
                         th.number scope="col" { "Failed" }
                         @for mark in columns { th.number scope="col" { (mark.label()) } }
+                        @if has_usage { th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } }
                         th scope="col" { "Ended" }
                     }
                 }
@@ -46,6 +50,11 @@ pub fn lanes(session: &Session) -> Markup {
                             td.number data-count="calls" { (lane.calls()) }
                             td.number { (lane.count(Mark::FailedTool)) }
                             @for mark in columns { td.number { (lane.count(mark)) } }
+                            @if has_usage {
+                                @let used = session.used_by(lane.agent.as_deref());
+                                td.number data-count="tokens" { (used.as_ref().map(|(tokens, _)| short_count(tokens.sum())).unwrap_or_default()) }
+                                td.number { (used.and_then(|(_, usd)| usd).map(dollars).unwrap_or_default()) }
+                            }
                             td { (line(&lane.status, 40)) }
                         }
                     }

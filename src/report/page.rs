@@ -4,10 +4,11 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::client::hook_runs::HookRun;
 use crate::core::journal::EntryKind;
+use crate::core::spelling::{dollars, grouped, short_count};
 use crate::core::text::plural;
 use crate::report::policy::{SCRIPT, STYLE, content_security_policy};
 use crate::report::session::Session;
-use crate::report::text::{Clock, dollars, duration, line, number, short_number};
+use crate::report::text::{Clock, duration, line};
 use crate::report::{costs, errors, events, findings, hook_times, loops, timeline};
 
 /// In the head of every report: a file that has it may be replaced by another report.
@@ -82,7 +83,7 @@ impl Report<'_> {
                             @if let Some((from, to)) = session.span() {
                                 " · " (clock.element(from, "%A, %-d %B %Y, %H:%M")) " – " (clock.element(to, "%H:%M"))
                             }
-                            " · " (ended(session))
+                            " · " @if session.is_live { "live" } @else { "ended: " (session.ending()) }
                         }
                     }
                     (since, sessions) => {
@@ -107,18 +108,18 @@ impl Report<'_> {
         let (failed, recovered) = (count(EntryKind::Error), count(EntryKind::Recovered));
         let mut figures = vec![
             ("duration", duration(took), String::new()),
-            ("prompts", number(count(EntryKind::Prompt) as u64), String::new()),
-            ("tool calls", number(count(EntryKind::Tool) as u64), String::new()),
-            ("agents", number(agents as u64), String::new()),
-            ("findings", number(findings::count(&self.sessions) as u64), String::new()),
+            ("prompts", grouped(count(EntryKind::Prompt) as u64), String::new()),
+            ("tool calls", grouped(count(EntryKind::Tool) as u64), String::new()),
+            ("agents", grouped(agents as u64), String::new()),
+            ("findings", grouped(findings::count(&self.sessions) as u64), String::new()),
             (
                 "errors",
-                number(failed as u64),
+                grouped(failed as u64),
                 if failed > 0 { format!("{recovered} recovered") } else { String::new() },
             ),
-            ("compactions", number(compactions as u64), String::new()),
+            ("compactions", grouped(compactions as u64), String::new()),
         ];
-        figures.extend(tokens.map(|tokens| ("tokens", short_number(tokens), String::new())));
+        figures.extend(tokens.map(|tokens| ("tokens", short_count(tokens), String::new())));
         figures.extend(usd.map(|usd| ("cost", dollars(usd), String::new())));
         html! {
             dl.figures {
@@ -145,7 +146,11 @@ impl Report<'_> {
                     };
                     @if is_single { (body) } @else {
                         details.session id={ "s" (at + 1) } open[at == 0] {
-                            summary { code { (line(&session.short_id(), 12)) } " " (line(session.title(), 100)) }
+                            summary {
+                                code { (line(&session.short_id(), 12)) } " "
+                                @if let Some(project) = &session.project { (line(project, 60)) ": " }
+                                (line(session.title(), 100))
+                            }
                             (body)
                         }
                     }
@@ -157,12 +162,13 @@ impl Report<'_> {
     fn session_table(&self) -> Markup {
         let clock = self.clock;
         let optional = |value: Option<String>| value.unwrap_or_else(|| "–".into());
+        let has_projects = self.sessions.iter().any(|session| session.project.is_some());
         html! {
             div.wide tabindex="0" role="region" aria-label="Sessions" {
                 table.sessions {
                     caption { "Sessions" }
                     thead { tr {
-                        th scope="col" { "Session" } th scope="col" { "Began" } th.number scope="col" { "Took" } th scope="col" { "Task" }
+                        th scope="col" { "Session" } @if has_projects { th scope="col" { "Project" } } th scope="col" { "Began" } th.number scope="col" { "Took" } th scope="col" { "Task" }
                         th.number scope="col" { "Calls" } th.number scope="col" { "Agents" } th.number scope="col" { "Errors" }
                         th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } th scope="col" { "Ended" }
                     } }
@@ -171,15 +177,16 @@ impl Report<'_> {
                             @let (from, to) = session.span().unwrap_or((0, 0));
                             tr data-session=(line(&session.id, 80)) {
                                 th scope="row" { @if at < TIMELINES { a href={ "#s" (at + 1) } { code { (line(&session.short_id(), 12)) } } } @else { code { (line(&session.short_id(), 12)) } } }
+                                @if has_projects { td { (line(session.project.as_deref().unwrap_or_default(), 60)) } }
                                 td { (clock.element(from, "%Y-%m-%d %H:%M")) }
                                 td.number { (duration(to - from)) }
                                 td.task { (line(session.title(), 90)) }
                                 td.number { (session.count(EntryKind::Tool)) }
                                 td.number { (session.agents()) }
                                 td.number { (session.count(EntryKind::Error)) }
-                                td.number { (optional(session.tokens().map(short_number))) }
+                                td.number { (optional(session.tokens().map(short_count))) }
                                 td.number { (optional(session.usd().map(dollars))) }
-                                td { (ended(session)) }
+                                td { (session.ending()) }
                             }
                         }
                     }
@@ -201,15 +208,5 @@ impl Report<'_> {
                 @if newer > 0 { p { "Left out: " (plural(newer as usize, "line")) " of the journal, of a newer version." } }
             }
         }
-    }
-}
-
-/// How it ended, in words.
-fn ended(session: &Session) -> String {
-    match &session.metrics {
-        Some(entry) if !entry.ended.is_empty() => {
-            format!("ended: {}", line(&entry.ended.replace('_', " "), 60))
-        }
-        _ => "not ended".into(),
     }
 }

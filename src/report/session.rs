@@ -1,9 +1,15 @@
 //! A session as a report tells it: its journal, and what the documents say of it.
 
 use crate::agents::result::AgentResult;
+use crate::client::transcript::Tokens;
+use crate::client::transcript::usage::Usage;
 use crate::core::journal::{Entry, EntryKind};
+use crate::core::spelling::short_id;
 use crate::core::time;
+use crate::history::ledger;
 use crate::report::lane::{self, Lane};
+use crate::report::text::line;
+use crate::session::ending::ending_in_words;
 use crate::session::metrics;
 use crate::store::journal::read::PassedOver;
 
@@ -12,22 +18,36 @@ pub struct Session {
     /// What happened, oldest first.
     pub entries: Vec<Entry>,
     pub lanes: Vec<Lane>,
-    /// What it came to, if it has ended.
+    /// What it came to, or has come to so far.
     pub metrics: Option<metrics::Entry>,
+    pub is_live: bool,
+    /// What the main thread and each agent used, as far as they can be told apart.
+    pub usage: Vec<Usage>,
+    /// Where it was, in a report on all projects.
+    pub project: Option<String>,
     pub passed_over: PassedOver,
 }
 
 impl Session {
     /// `entries` are in the order of their times.
-    pub fn new(id: String, entries: Vec<Entry>, metrics: Option<metrics::Entry>) -> Self {
+    pub fn new(id: String, entries: Vec<Entry>, known: Option<ledger::Session>) -> Self {
         let lanes = lane::lanes(&entries);
         // The journal's own copy is there when the document's has been moved away.
         let ended = || {
             let ends = entries.iter().rev().filter(|entry| entry.kind == EntryKind::End);
             ends.filter_map(|entry| entry.record.as_ref()?.read::<metrics::Entry>()).next()
         };
-        let metrics = metrics.or_else(ended);
-        Self { id, entries, lanes, metrics, passed_over: PassedOver::default() }
+        let is_live = known.as_ref().is_some_and(|known| known.is_live);
+        let (metrics, usage) = match known {
+            Some(known) => (Some(known.entry), known.usage),
+            None => {
+                let entry = ended();
+                let usage = entry.as_ref().map(|entry| entry.usage.clone());
+                (entry, usage.unwrap_or_default())
+            }
+        };
+        let passed_over = PassedOver::default();
+        Self { id, entries, lanes, metrics, is_live, usage, project: None, passed_over }
     }
 
     pub fn count(&self, kind: EntryKind) -> usize {
@@ -71,12 +91,35 @@ impl Session {
     }
 
     pub fn tokens(&self) -> Option<u64> {
-        let tokens = self.metrics.as_ref()?.tokens.as_ref()?;
-        Some(
-            [tokens.output, tokens.cache_creation, tokens.cache_read]
-                .iter()
-                .fold(tokens.input, |sum, part| sum.saturating_add(*part)),
-        )
+        Some(self.metrics.as_ref()?.tokens.as_ref()?.sum())
+    }
+
+    /// What an agent used, or the main thread; `None` if nobody can tell.
+    pub fn used_by(&self, agent: Option<&str>) -> Option<(Tokens, Option<f64>)> {
+        // Where no agent has a row, they are all in the main thread's.
+        if self.agents() > 0 && self.usage.iter().all(|row| row.agent.is_none()) {
+            return None;
+        }
+        let mut rows = self.usage.iter().filter(|row| row.agent.as_deref() == agent).peekable();
+        rows.peek()?;
+        let (mut tokens, mut usd) = (Tokens::default(), Some(0.0));
+        for row in rows {
+            tokens.add(&row.tokens);
+            usd = usd.zip(row.usd).map(|(sum, one)| sum + one);
+        }
+        Some((tokens, usd))
+    }
+
+    /// How it ended, in the words of `sessions`.
+    pub fn ending(&self) -> String {
+        let told = || self.entries.iter().rev().find(|entry| entry.kind == EntryKind::End);
+        let of_metrics = self.metrics.as_ref().map(|entry| entry.ended.as_str());
+        let reason = of_metrics.filter(|reason| !reason.is_empty());
+        match reason.or_else(|| told()?.what.as_deref()) {
+            _ if self.is_live => "live".to_owned(),
+            Some(reason) => line(&ending_in_words(reason), 60),
+            None => "end not known".to_owned(),
+        }
     }
 
     pub fn usd(&self) -> Option<f64> {
@@ -84,7 +127,7 @@ impl Session {
     }
 
     pub fn short_id(&self) -> String {
-        self.id.chars().take(8).collect()
+        short_id(&self.id, &[])
     }
 }
 

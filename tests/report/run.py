@@ -7,6 +7,7 @@ console, nothing loaded but the file; lanes and counts are compared with the jou
 """
 import argparse
 import collections
+import json
 import re
 import sys
 import tempfile
@@ -72,6 +73,23 @@ class Suite:
         shapes["gate"] = shapes.get("gate", 0) + failed
         for shape, kind in [("compaction", ("compact", "compacted")), ("loop", ("loop",)), ("gate", ("gate",))]:
             self.equal(f"{name}: {shape} marks", shapes.get(shape, 0), sum(kinds[one] for one in kind))
+
+    def has_everything(self, session):
+        """What the recorded session is for is in its journal, and so on the page; its agents' tokens are those of `cost`."""
+        kinds = collections.Counter(line["kind"] for line in self.shop.journal(session))
+        for kind, least in [("agent_end", 2), ("error", 2), ("recovered", 1), ("compact", 1), ("compacted", 1), ("loop", 4), ("gate", 3)]:
+            self.check(f"recorded whole session has {kind}", kinds[kind] >= least, kinds)
+        figures = self.browser.run("""Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((one) =>
+            [one.dataset.figure, one.querySelector("dd").firstChild.textContent]))""")
+        self.equal("agents and compactions", (figures["agents"], figures["compactions"]), ("2", "1"))
+        cost = json.loads(self.shop.run("cost", "--by", "agent", "--json"))
+        wanted = {line["agent"]: line["input"] + line["output"] for line in cost["lines"] if line.get("session") == session}
+        seen = self.browser.run("""Object.fromEntries([...document.querySelectorAll("table.lanes tbody tr")].map((row) =>
+            [row.dataset.lane, row.querySelector("[data-count=tokens]").textContent]))""")
+        self.equal("tokens of each agent", {lane: text for lane, text in seen.items() if lane != "main"},
+                   {agent: f"{tokens / 1000:.1f}k" for agent, tokens in wanted.items()})
+        verdict = self.browser.run("document.body.innerText.includes('all gates passed and no item was open')")
+        self.check("the loop's verdict is told", verdict)
 
     def keyboard(self):
         """Every element that can be used is reached by Tab and does its work by keys."""
@@ -182,6 +200,17 @@ def main():
             suite.open(file)
             suite.is_calm(scenario, file)
             suite.like_the_journal(scenario, session)
+        suite.shop = Shop(options.binary, Path(home) / "alone")
+        session = suite.shop.whole_session()
+        file = suite.report(session)
+        suite.open(file)
+        suite.is_calm("recorded whole session", file)
+        suite.like_the_journal("recorded whole session", session)
+        suite.has_everything(session)
+        suite.keyboard()
+        suite.open(file, 390, 860)
+        suite.fits("recorded whole session, 390 px")
+        suite.shop = shop
         session = shop.full_session()
         file = suite.report(session)
         for scheme in ["light", "dark"]:

@@ -1,6 +1,7 @@
 """A scratch project with sessions in it: recorded payloads, and a long journal."""
 import json
 import os
+import shutil
 import subprocess
 import time
 from datetime import datetime, timedelta, timezone
@@ -8,6 +9,9 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAYLOADS = REPOSITORY / "tests/payloads"
+TRANSCRIPTS = REPOSITORY / "tests/transcripts"
+# Two agents side by side, errors, a compaction and a loop, as the client sent them; what the model ran of ours is run again.
+WHOLE = "whole-session"
 SCENARIOS = ["resume-and-compact", "background-agent", "nested-agents", "workflow", "stop-blocked-three-times", "refused-calls",
              "implement-login"]
 REPORTED = """I looked at the login.
@@ -49,8 +53,29 @@ class Shop:
         for at, path in enumerate(sorted((PAYLOADS / name).glob("*.json"))):
             payload = json.loads(path.read_text())
             session = payload["session_id"]
+            self.run_our_commands(session, payload)
             self.hook(payload, pace[at % len(pace)])
         return session
+
+    def run_our_commands(self, session, payload):
+        """A call of the shell that had our program in it was made before its event came."""
+        command = payload.get("tool_input", {}).get("command", "")
+        if not payload["hook_event_name"].startswith("PostToolUse") or "hookkeeper " not in command:
+            return
+        bin = self.home / "bin"
+        bin.mkdir(exist_ok=True)
+        if not (bin / "hookkeeper").exists():
+            (bin / "hookkeeper").symlink_to(self.binary)
+        moment = (self.clock + timedelta(milliseconds=300)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        subprocess.run(["sh", "-c", command], cwd=self.project, capture_output=True, env={
+            **self.env, "PATH": f"{bin}:{self.env['PATH']}", "CLAUDE_CODE_SESSION_ID": session, "HOOKKEEPER_FIXED_TIME": moment})
+
+    def whole_session(self):
+        """The recorded session that has everything, with its transcripts where the client keeps them."""
+        root = "".join(c if c.isalnum() else "-" for c in str(self.project))
+        shutil.copytree(TRANSCRIPTS / WHOLE, self.home / ".claude/projects" / "-home-dev-shop", dirs_exist_ok=True)
+        shutil.copytree(TRANSCRIPTS / WHOLE, self.home / ".claude/projects" / root, dirs_exist_ok=True)
+        return self.scenario(WHOLE)
 
     def event(self, session, name, seconds=4.0, **fields):
         self.hook({"session_id": session, "hook_event_name": name, "cwd": "/home/dev/shop", **fields}, seconds)
@@ -84,6 +109,13 @@ class Shop:
                 "type": "hook_success", "hookName": event, "hookEvent": event.split(":")[0], "command": command,
                 "durationMs": millis, "exitCode": 0}})
         transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for agent, output in [("a1f0e2d3c4b5a6978", 6100), ("a2e1d0c9b8a796857", 3900), ("a3d2c1b0a98877665", 2400)]:
+            used = {"input_tokens": 9 * output, "output_tokens": output, "cache_read_input_tokens": 31 * output}
+            line = {"type": "assistant", "isSidechain": True, "costUSD": round(output / 9000, 4), "timestamp": self.clock.isoformat(), "message": {
+                "id": f"m-{agent}", "model": "claude-opus-4-1", "role": "assistant", "content": [], "usage": used}}
+            own = transcript.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
+            own.parent.mkdir(parents=True, exist_ok=True)
+            own.write_text(json.dumps(line) + "\n")
         path = {"transcript_path": str(transcript)}
         self.clock += timedelta(hours=2)
         self.event(session, "SessionStart", source="startup", **path)

@@ -13,7 +13,7 @@ use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
 use crate::core::time;
 use crate::history::agents::{UNKNOWN, kept_results};
-use crate::history::sessions::known_ids;
+use crate::history::sessions::{ended_sessions, known_ids};
 use crate::store::journal;
 use crate::store::view::View;
 
@@ -38,7 +38,7 @@ pub fn of_session(
     as_json: bool,
 ) -> anyhow::Result<Outcome> {
     let lives = view.lives();
-    let session_id = &one_of(named, &known_ids(view), "session", "")?;
+    let session_id = &one_of(named, &known_ids(view, &ended_sessions(view)), "session", "")?;
     let live = lives.iter().find(|live| live.session_id == *session_id);
     let agents: Vec<&Agent> = live.into_iter().flat_map(|live| &live.agents).collect();
     let results = kept_results(view, Some(&journal::stem(session_id)));

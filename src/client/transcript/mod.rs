@@ -4,6 +4,7 @@
 
 pub mod calls;
 pub mod context_use;
+pub mod cost_line;
 pub mod spent;
 pub mod usage;
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::hook_runs;
 use crate::client::prices;
+use crate::client::transcript::cost_line::CostLine;
 use crate::client::transcript::spent::used;
 use crate::client::transcript::{Kind, Tokens, has, kind};
 use crate::core::json::Object;
@@ -94,7 +95,9 @@ struct Count {
     is_partial: bool,
     /// By the id of the message: one answer is several lines, the last one complete.
     answers: BTreeMap<String, Answer>,
-    total: Option<f64>,
+    /// Answers that a fork has from another session, which counts them itself.
+    copied: BTreeMap<String, Answer>,
+    total: Option<CostLine>,
     /// When the first answer was given that is too new to be in the total: in a session that went on,
     /// and whose client wrote no further one.
     newer_since: Option<String>,
@@ -116,8 +119,7 @@ impl Count {
             return;
         }
         if has(line, b"\"totalCostUSD\"") && agent.is_none() && self.total.is_none() {
-            let total = Object::parse(line).ok().and_then(|line| line.float("totalCostUSD"));
-            self.total = total.filter(|total| total.is_finite() && *total >= 0.0);
+            self.total = Object::parse(line).ok().and_then(|line| CostLine::parse(&line));
         }
         if !has(line, b"\"usage\"") && !has(line, b"\"costUSD\"") {
             return;
@@ -126,10 +128,6 @@ impl Count {
         let Some(message) = line.object("message") else { return };
         let model = message.word("model").unwrap_or_else(|| NO_MODEL.to_owned());
         if line.word("type").as_deref() != Some("assistant") || model == SYNTHETIC {
-            return;
-        }
-        // Copied from the session that it was forked from, which has it in its own count.
-        if line.object("forkedFrom").is_some() {
             return;
         }
         let is_aside = agent.is_none() && line.flag("isSidechain");
@@ -154,7 +152,7 @@ impl Count {
                 self.total.is_some() && self.newer_since.as_ref().is_none_or(is_older)
             }
         };
-        if agent.is_none() && !is_in_total {
+        if agent.is_none() && !is_in_total && !is_copied(&line) {
             self.newer_since = Some(time.clone());
         }
         let aside = || line.word("agentId").unwrap_or_else(|| OTHER_AGENTS.to_owned());
@@ -162,23 +160,44 @@ impl Count {
             time,
             agent: agent.map(str::to_owned).or_else(|| is_aside.then(aside)),
             is_aside,
-            tokens: Tokens {
-                input: used.input,
-                output: used.output,
-                cache_creation: used.cache_5m.saturating_add(used.cache_1h),
-                cache_read: used.cache_read,
-                ..Tokens::default()
-            },
+            tokens: Tokens::from(&used),
             usd: client.or_else(|| ours().map(|micro| micro as f64 / 1e6)),
             is_priced_by_us: client.is_none(),
             is_in_total,
             model: clip(&model, LONGEST_NAME),
         };
-        self.answers.insert(id, answer);
+        match is_copied(&line) {
+            true => drop(self.copied.entry(id).or_insert(answer)),
+            false => drop(self.answers.insert(id, answer)),
+        };
+    }
+
+    /// The client's total without what was copied, by the price table.
+    fn own_total(&self) -> f64 {
+        let copied: f64 = self.copied.values().filter_map(|answer| answer.usd).sum();
+        self.total.as_ref().map_or(0.0, |total| (total.usd - copied).max(0.0))
+    }
+
+    /// The answers, and what the client counts beside them: on the day of the newest answer.
+    fn rows(&self) -> Vec<Usage> {
+        let mut all = rows(self.answers.values());
+        let Some(total) = &self.total else { return all };
+        let in_total = self.answers.values().filter(|answer| answer.is_in_total);
+        let day = in_total.clone().filter_map(|answer| answer.time.get(..10)).max();
+        let known = in_total.chain(self.copied.values());
+        let known: Vec<_> = known.map(|one| (one.model.as_str(), &one.tokens)).collect();
+        let beyond = total.beyond(&known).into_iter().map(|(model, tokens, usd)| {
+            // A model has one name here, with its date or without.
+            let named = self.answers.values().find(|answer| answer.model.starts_with(&model));
+            let model = named.map_or(clip(&model, LONGEST_NAME), |answer| answer.model.clone());
+            Usage { day: day.unwrap_or_default().to_owned(), agent: None, model, tokens, usd }
+        });
+        all.extend(beyond);
+        merged(&all, Usage::clone)
     }
 
     fn cost(self) -> Cost {
-        let rows = rows(self.answers.values());
+        let rows = self.rows();
         let all = || self.answers.values();
         // Without a total, this is all of them.
         let mut newer = all().filter(|answer| !answer.is_in_total);
@@ -186,10 +205,11 @@ impl Count {
         let newer = newer.try_fold(0.0, |sum, answer| Some(sum + answer.usd?));
         let usd = match self.total {
             None if self.answers.is_empty() => None,
-            total => newer.map(|newer| total.unwrap_or(0.0) + newer),
+            _ => newer.map(|newer| self.own_total() + newer),
         };
         let by_us = all().any(|answer| answer.is_priced_by_us);
-        let is_estimate = by_us && (self.total.is_none() || is_any_newer);
+        let is_whole = self.total.is_some() && !is_any_newer && self.copied.is_empty();
+        let is_estimate = by_us && !is_whole;
         let rows = match usd {
             Some(usd) if !is_estimate => shared_out(rows, usd),
             _ => rows,
@@ -202,6 +222,13 @@ impl Count {
             rows,
         }
     }
+}
+
+/// Whether an answer was copied from the session that this one was forked from.
+fn is_copied(line: &Object) -> bool {
+    let asked_in = line.word("requestSessionId");
+    line.object("forkedFrom").is_some()
+        || asked_in.is_some_and(|id| line.word("sessionId") != Some(id))
 }
 
 fn rows<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<Usage> {

@@ -25,6 +25,11 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// The names of its fields, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_ref())
+    }
+
     /// A field's value as it stands.
     pub fn raw(&self, key: &str) -> Option<&'a str> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|&(_, raw)| raw)

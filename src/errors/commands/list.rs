@@ -32,7 +32,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         };
     };
     let named = options.session.as_deref();
-    let session = named.map(|named| one_of(named, &known_ids(&view), "session", "")).transpose()?;
+    let ended = named.map(|_| ended_sessions(&view)).unwrap_or_default();
+    let ids = |named| one_of(named, &known_ids(&view, &ended), "session", "");
+    let session = named.map(ids).transpose()?;
     let is_history = options.all || session.is_some() || from.is_some();
     let stem = session.as_deref().map(journal::stem);
     let found = match is_history {
@@ -46,7 +48,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let is_all = session.is_none() && from.is_none();
     let counted = match &session {
-        Some(id) if from.is_none() => summarize(&view, id, project.process.now()).errors,
+        Some(id) if from.is_none() => summarize(&view, &ended, id, project.process.now()).errors,
         None if is_all => count_all(&view, &errors),
         _ => Tally::default(),
     };

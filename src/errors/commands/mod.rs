@@ -70,6 +70,7 @@ fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
             record::put_with_copies(&mut plan, &live, state);
         }
         store.commit(&plan.changes, state)?;
+        store.tell(Some(&record.session_id), record.recovered_by_hand());
         Ok(record)
     })?;
     Ok(Outcome::printed(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))

@@ -110,6 +110,24 @@ impl Record {
         journal::Entry { failed: true, ..line }
     }
 
+    /// What the journal says when a person has seen to it.
+    pub fn recovered_by_hand(&self) -> journal::Entry {
+        journal::Entry::new(EntryKind::Recovered)
+            .of_agent(self.agent_id.clone())
+            .what("by hand")
+            .target(&self.target)
+            .record(self)
+    }
+
+    /// Whether a line of the journal says that this one has recovered: with all others on its target,
+    /// or by itself.
+    pub fn is_recovered_by(&self, line: &journal::Entry) -> bool {
+        match line.record.as_ref().and_then(|record| record.read::<Self>()) {
+            Some(one) => one.id == self.id,
+            None => line.target.as_ref() == Some(&self.target),
+        }
+    }
+
     /// It has recovered: its tool succeeded on its target, or a person has seen to it.
     pub fn recover(&mut self) {
         self.status = RECOVERED.into();

@@ -10,9 +10,11 @@ use crate::console::project::{Project, print_json};
 use crate::core::gate::{Printed, one_line};
 use crate::core::journal::EntryKind;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::{dollars, short_count, short_id};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
-use crate::history::commands::{day_since, read_ledger, short};
+use crate::history::commands::collected::{self, Collected};
+use crate::history::commands::day_since;
 use crate::history::ledger::{self, Asked, Ledger, Session, Sum};
 use crate::store::journal;
 use crate::store::journal::read::Order;
@@ -20,12 +22,15 @@ use crate::store::view::View;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// What each line is about
-    #[arg(long, value_enum, default_value = "session", value_name = "WHAT")]
-    by: By,
+    /// What each line is about (default: session; with --all-projects: project)
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<By>,
     /// Not what was before: 7d, 30d, or a date; whole days, in UTC
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
+    /// Of all projects where HookKeeper has kept state; linked worktrees count with their checkout
+    #[arg(long)]
+    all_projects: bool,
     /// How many lines; 0: all. JSON and CSV have all
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     limit: usize,
@@ -44,6 +49,7 @@ enum By {
     Branch,
     Day,
     Model,
+    Project,
 }
 
 impl By {
@@ -54,6 +60,7 @@ impl By {
             Self::Branch => "branch",
             Self::Day => "day",
             Self::Model => "model",
+            Self::Project => "project",
         }
     }
 }
@@ -65,6 +72,8 @@ struct Line {
     about: String,
     /// The session of an agent.
     session: Option<String>,
+    /// The project of a session or an agent, where all projects are asked for.
+    project: Option<String>,
     sum: Sum,
 }
 
@@ -75,45 +84,57 @@ const NO_BRANCH: &str = "no branch known";
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let since = day_since(project, options.since.as_deref())?;
-    let asked = Asked { since: since.as_deref(), agents: options.by == By::Agent };
-    let view = project.view()?;
-    let ledger = read_ledger(project, view.as_ref(), asked)?;
-    let lines = lines(&ledger, options.by, view.as_ref());
+    let default = if options.all_projects { By::Project } else { By::Session };
+    let by = options.by.unwrap_or(default);
+    let asked = Asked { since: since.as_deref(), agents: by == By::Agent };
+    let found = match options.all_projects {
+        true => collected::of_all_projects(project, asked),
+        false => collected::of_project(project, asked)?,
+    };
+    let ledger = &found.ledger;
+    let mut lines = lines(&found, by);
+    if !options.all_projects {
+        lines.iter_mut().for_each(|line| line.project = None);
+    }
     let total = ledger::total(&ledger.sessions);
     if options.json {
-        let lines: Vec<Value> = lines.iter().map(|line| line.to_json(options.by)).collect();
+        let lines: Vec<Value> = lines.iter().map(|line| line.to_json(by)).collect();
         return print_json(&json!({
-            "by": options.by.name(), "since": since, "prices_as_of": prices::AS_OF,
+            "by": by.name(), "since": since, "prices_as_of": prices::AS_OF,
             "lines": lines, "total": sum_json(&total),
-            "sessions_without_usage": without_usage(&ledger), "damaged_lines": ledger.damaged,
+            "sessions_without_usage": without_usage(ledger), "damaged_lines": ledger.damaged,
+            "unread_projects": found.unread,
         }));
     }
     if options.csv {
-        return Ok(Outcome::printed(csv(&lines, options.by)));
+        return Ok(Outcome::printed(csv(&lines, by)));
     }
-    if lines.is_empty() && without_usage(&ledger) == 0 {
+    if lines.is_empty() && without_usage(ledger) == 0 && found.unread.is_empty() {
         return Ok(Outcome::printed(match since {
             Some(day) => format!("No session has used anything since {day}."),
             None => "No session is known yet.".to_owned(),
         }));
     }
-    let mut out = table(project, &lines, &total, options);
-    for note in notes(&ledger, &total, since.as_deref()) {
+    let mut out = table(project, &lines, &total, by, options.limit);
+    for note in notes(&found, &total, since.as_deref()) {
         out.line(note);
     }
     Ok(Outcome::printed(out.trimmed()))
 }
 
-fn lines(ledger: &Ledger, by: By, view: Option<&View>) -> Vec<Line> {
-    let sessions = &ledger.sessions;
+fn lines(found: &Collected, by: By) -> Vec<Line> {
+    let sessions = &found.ledger.sessions;
     let mut lines: Vec<Line> = match by {
         By::Session => {
             let counted = sessions.iter().filter(|session| !session.usage.is_empty());
-            return counted.map(session_line).collect();
+            return counted.map(|session| session_line(found, session)).collect();
         }
-        By::Agent => agent_lines(sessions, view),
+        By::Agent => agent_lines(found),
         By::Branch => named(ledger::sums_by(sessions, |session, _| {
             session.entry.git_branch.clone().unwrap_or_else(|| NO_BRANCH.to_owned())
+        })),
+        By::Project => named(ledger::sums_by(sessions, |session, _| {
+            found.place(session).unwrap_or_default().to_owned()
         })),
         By::Model => named(ledger::sums_by(sessions, |_, row| row.model.clone())),
         By::Day => {
@@ -130,34 +151,43 @@ fn lines(ledger: &Ledger, by: By, view: Option<&View>) -> Vec<Line> {
     lines
 }
 
-fn session_line(session: &Session) -> Line {
+fn session_line(found: &Collected, session: &Session) -> Line {
     let mut sum = Sum::default();
     sum.add_whole(session);
     let about = session.entry.title().unwrap_or_default().to_owned();
-    Line { name: session.entry.session_id.clone(), about, session: None, sum }
+    let project = found.place(session).map(str::to_owned);
+    Line { name: session.entry.session_id.clone(), about, session: None, project, sum }
 }
 
 fn named(sums: BTreeMap<String, Sum>) -> Vec<Line> {
-    let line = |(name, sum)| Line { name, about: String::new(), session: None, sum };
+    let line = |(name, sum)| Line { name, about: String::new(), session: None, project: None, sum };
     sums.into_iter().map(line).collect()
 }
 
-fn agent_lines(sessions: &[Session], view: Option<&View>) -> Vec<Line> {
+fn agent_lines(found: &Collected) -> Vec<Line> {
     // Ids of agents are their session's.
-    let sums = ledger::sums_by(sessions, |session, row| match &row.agent {
-        Some(agent) => format!("{}\n{agent}", session.entry.session_id),
+    let sums = ledger::sums_by(&found.ledger.sessions, |session, row| match &row.agent {
+        Some(agent) => format!("{}\n{}\n{agent}", session.source, session.entry.session_id),
         None if session.has_agents || session.entry.agents.spawned == 0 => MAIN_THREAD.to_owned(),
         None => NOT_APART.to_owned(),
     });
     let mut lines = named(sums);
     let mut tasks: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for line in &mut lines {
-        let Some((session, agent)) = line.name.split_once('\n') else { continue };
-        let (session, agent) = (session.to_owned(), agent.to_owned());
-        let of_session = || view.map(|view| agent_tasks(view, &session)).unwrap_or_default();
-        let tasks = tasks.entry(session.clone()).or_insert_with(of_session);
-        line.about = tasks.get(&agent).cloned().unwrap_or_default();
-        (line.name, line.session) = (agent, Some(session));
+        let name = line.name.clone();
+        let mut parts = name.splitn(3, '\n');
+        let (Some(source), Some(session), Some(agent)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let Some(source) = source.parse().ok().and_then(|at: usize| found.sources.get(at)) else {
+            continue;
+        };
+        let of_session = || agent_tasks(&source.view, session);
+        let tasks = tasks.entry(session.to_owned()).or_insert_with(of_session);
+        line.about = tasks.get(agent).cloned().unwrap_or_default();
+        (line.name, line.session) = (agent.to_owned(), Some(session.to_owned()));
+        line.project = Some(source.place.clone());
     }
     lines
 }
@@ -182,6 +212,9 @@ impl Line {
             if let Some(session) = &self.session {
                 fields.insert("session".to_owned(), session.clone().into());
             }
+            if let Some(project) = &self.project {
+                fields.insert("project".to_owned(), project.clone().into());
+            }
             if !self.about.is_empty() {
                 fields.insert("about".to_owned(), self.about.clone().into());
             }
@@ -202,14 +235,18 @@ fn sum_json(sum: &Sum) -> Value {
 
 const COLUMNS: [&str; 5] = ["input", "output", "cache write", "cache read", "cost"];
 
-fn table(project: &Project, lines: &[Line], total: &Sum, options: &Arguments) -> Printed {
-    let most = if options.limit == 0 { usize::MAX } else { options.limit };
-    let head = [options.by.name()].into_iter().chain(COLUMNS).chain([""]);
+fn table(project: &Project, lines: &[Line], total: &Sum, by: By, limit: usize) -> Printed {
+    let most = if limit == 0 { usize::MAX } else { limit };
+    let head = [by.name()].into_iter().chain(COLUMNS).chain([""]);
     let mut rows = vec![head.map(|text| Cell::new(Tone::Dim, text)).collect::<Vec<_>>()];
     for line in lines.iter().take(most) {
-        let is_id = options.by == By::Session || line.session.is_some();
-        let name = if is_id { short(&line.name) } else { clip(&line.name, 40) };
-        rows.push(row(Tone::Id, &name, &line.sum, &line.about));
+        let is_id = by == By::Session || line.session.is_some();
+        let name = if is_id { short_id(&line.name, &[]) } else { clip(&line.name, 40) };
+        let about = match &line.project {
+            Some(place) => format!("{place}: {}", line.about),
+            None => line.about.clone(),
+        };
+        rows.push(row(Tone::Id, &name, &line.sum, &about));
     }
     let left = match lines.len().saturating_sub(most) {
         0 => String::new(),
@@ -223,22 +260,10 @@ fn row(tone: Tone, name: &str, sum: &Sum, about: &str) -> Vec<Cell> {
     let tokens = sum.cost.tokens.clone().unwrap_or_default();
     let counts = [tokens.input, tokens.output, tokens.cache_creation, tokens.cache_read];
     let mut cells = vec![Cell::new(tone, name)];
-    cells.extend(counts.map(|count| Cell::new(Tone::Plain, &spell_count(count))));
+    cells.extend(counts.map(|count| Cell::new(Tone::Plain, &short_count(count))));
     cells.push(Cell::new(Tone::Plain, &spell_usd(sum)));
     cells.push(Cell::new(Tone::Dim, about));
     cells
-}
-
-/// `1,234`, `12.3 K`, `4.56 M`.
-pub fn spell_count(count: u64) -> String {
-    let of = |unit: f64| count as f64 / unit;
-    match count {
-        0..1000 => count.to_string(),
-        1000..10_000 => format!("{},{:03}", count / 1000, count % 1000),
-        10_000..999_950 => format!("{:.1} K", of(1e3)),
-        999_950..999_995_000 => format!("{:.2} M", of(1e6)),
-        _ => format!("{:.2} G", of(1e9)),
-    }
 }
 
 /// `$1.25`; with `~` if it is an estimate, and with `+` if something is not in it.
@@ -246,8 +271,7 @@ pub fn spell_usd(sum: &Sum) -> String {
     let Some(usd) = sum.cost.usd else { return "not known".to_owned() };
     let about = if sum.cost.is_estimate { "~" } else { "" };
     let more = if sum.unpriced.is_empty() && !sum.cost.is_partial { "" } else { "+" };
-    let digits = if usd > 0.0 && usd < 0.1 { 4 } else { 2 };
-    format!("{about}${usd:.digits$}{more}")
+    format!("{about}{}{more}", dollars(usd))
 }
 
 fn without_usage(ledger: &Ledger) -> usize {
@@ -255,7 +279,8 @@ fn without_usage(ledger: &Ledger) -> usize {
 }
 
 /// What is not in the figures, and where they are from.
-pub fn notes(ledger: &Ledger, total: &Sum, since: Option<&str>) -> Vec<String> {
+pub fn notes(found: &Collected, total: &Sum, since: Option<&str>) -> Vec<String> {
+    let ledger = &found.ledger;
     let mut notes = Vec::new();
     notes.extend(since.map(|day| format!("Since {day}, by whole days in UTC.")));
     if total.cost.is_estimate {
@@ -281,13 +306,17 @@ pub fn notes(ledger: &Ledger, total: &Sum, since: Option<&str>) -> Vec<String> {
         let lines = plural(ledger.damaged, "line");
         notes.push(format!("Left out: {lines} of the archive that cannot be read."));
     }
+    if !found.unread.is_empty() {
+        let places = one_line(&found.unread.join(", ")).into_owned();
+        notes.push(format!("Left out, because its metrics cannot be read: {places}."));
+    }
     notes
 }
 
 fn csv(lines: &[Line], by: By) -> Printed {
     let mut out = Printed::default();
     out.line(format!(
-        "{},session,about,sessions,input,output,cache_creation,cache_read,cost_usd,estimated,partial,unpriced",
+        "{},session,about,sessions,input,output,cache_creation,cache_read,cost_usd,estimated,partial,unpriced,project",
         if by == By::Session { "id" } else { by.name() },
     ));
     for line in lines {
@@ -306,6 +335,7 @@ fn csv(lines: &[Line], by: By) -> Printed {
             line.sum.cost.is_estimate.to_string(),
             line.sum.cost.is_partial.to_string(),
             csv_cell(&unpriced.join(" ")),
+            csv_cell(line.project.as_deref().unwrap_or_default()),
         ];
         out.line(cells.join(","));
     }

@@ -6,11 +6,13 @@ use std::time::Duration;
 use anyhow::bail;
 
 use crate::console::project::Project;
+use crate::console::usage::usage;
 use crate::core::gate::Printed;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
-use crate::history::commands::{session_stem, short, since};
+use crate::history::commands::{session_stem, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
 use crate::process::lines::{Heard, Lines};
@@ -85,7 +87,9 @@ fn filter(project: &Project, options: &Arguments) -> anyhow::Result<Filter> {
         None => None,
         Some(name) => match Tells::from_name(name) {
             Some(tells) => Some(tells),
-            None => bail!("`{name}` is no event and nothing that the journal tells"),
+            None => {
+                bail!(usage(format!("`{name}` is no event and nothing that the journal tells")))
+            }
         },
     };
     Ok(Filter {
@@ -191,8 +195,8 @@ impl Printer<'_> {
 
     fn row(&self, entry: &Entry, with_session: bool) -> Vec<Cell> {
         let (tone, words) = describe(entry);
-        let session = if with_session { short(&entry.session) } else { String::new() };
-        let agent = entry.agent.as_deref().map(short).unwrap_or_default();
+        let session = if with_session { short_id(&entry.session, &[]) } else { String::new() };
+        let agent = entry.agent.as_deref().map(|id| short_id(id, &[])).unwrap_or_default();
         vec![
             Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Dim, &session),
@@ -206,7 +210,7 @@ impl Printer<'_> {
         vec![
             Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Good, &entry.event),
-            Cell::new(Tone::Dim, &short(&entry.session)),
+            Cell::new(Tone::Dim, &short_id(&entry.session, &[])),
             Cell::new(Tone::Dim, &format!("{} µs", entry.us.unwrap_or(0))),
             Cell::new(
                 Tone::Dim,

@@ -1,6 +1,7 @@
 //! `hookkeeper log`, `search`, `cost`, `recap`, `gc`: what happened, what it came to, and how much of it
 //! is kept.
 
+pub mod collected;
 pub mod cost;
 pub mod gc;
 pub mod log;
@@ -8,15 +9,10 @@ pub mod recap;
 pub mod search;
 
 use crate::console::project::{Project, one_of};
+use crate::console::usage::usage;
 use crate::core::time;
 use crate::history::filter::parse_since;
-use crate::history::ledger::{Asked, Ledger};
-use crate::session::metrics::Metrics;
 use crate::store::journal::{self, Journal};
-use crate::store::view::View;
-
-/// Characters of an id.
-const SHORT: usize = 8;
 
 /// Since when, as lines spell it.
 pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
@@ -24,7 +20,9 @@ pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<Str
     let now = project.process.now();
     match parse_since(text, now) {
         Some(since) => Ok(Some(time::spell_millis(since))),
-        None => anyhow::bail!("`{text}` is no time: 30m, 2h, 7d, or a date such as 2026-01-29"),
+        None => anyhow::bail!(usage(format!(
+            "`{text}` is no time: 30m, 2h, 7d, or a date such as 2026-01-29"
+        ))),
     }
 }
 
@@ -42,15 +40,4 @@ pub fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
 fn day_since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
     let since = since(project, text)?;
     Ok(since.map(|time| time.get(..10).unwrap_or_default().to_owned()))
-}
-
-/// What all sessions came to; nothing if there is no state.
-fn read_ledger(project: &Project, view: Option<&View>, asked: Asked) -> anyhow::Result<Ledger> {
-    let Some(view) = view else { return Ok(Ledger::default()) };
-    let metrics: Metrics = project.document()?.unwrap_or_default();
-    Ok(Ledger::read(view, &metrics, asked, project.process.now()))
-}
-
-fn short(id: &str) -> String {
-    id.chars().take(SHORT).collect()
 }

@@ -5,10 +5,12 @@ use serde_json::json;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::{grouped, short_count};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
-use crate::history::commands::cost::{notes, spell_count, spell_usd};
-use crate::history::commands::{day_since, read_ledger};
+use crate::history::commands::collected;
+use crate::history::commands::cost::{notes, spell_usd};
+use crate::history::commands::day_since;
 use crate::history::ledger::{self, Asked, Ledger};
 use crate::loops::Verdict;
 
@@ -17,6 +19,9 @@ pub struct Arguments {
     /// Since when: 7d, 30d, or a date; whole days, in UTC
     #[arg(long, default_value = "7d", value_name = "WHEN")]
     since: String,
+    /// Of all projects where HookKeeper has kept state
+    #[arg(long)]
+    all_projects: bool,
     /// Print Markdown, for a note
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -64,8 +69,12 @@ impl Counts {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let since = day_since(project, Some(&options.since))?.unwrap_or_default();
     let asked = Asked { since: Some(&since), agents: false };
-    let ledger = read_ledger(project, project.view()?.as_ref(), asked)?;
-    let counts = Counts::new(&ledger);
+    let found = match options.all_projects {
+        true => collected::of_all_projects(project, asked),
+        false => collected::of_project(project, asked)?,
+    };
+    let ledger = &found.ledger;
+    let counts = Counts::new(ledger);
     let total = ledger::total(&ledger.sessions);
     let tokens = total.cost.tokens.clone().unwrap_or_default();
     if options.json {
@@ -77,30 +86,29 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             "compactions": counts.compactions, "loops_completed": counts.loops,
             "tokens": tokens, "cost_usd": total.cost.usd, "estimated": total.cost.is_estimate,
             "partial": total.cost.is_partial, "unpriced": total.unpriced,
-            "damaged_lines": ledger.damaged,
+            "damaged_lines": ledger.damaged, "unread_projects": found.unread,
         }));
     }
     if counts.sessions == 0 {
         return Ok(Outcome::printed(format!("No session since {since}.")));
     }
-    let of = |count: u64| spell_count(count);
     let live = match counts.live {
         0 => String::new(),
         live => format!(", {live} of them live"),
     };
-    let read = spell_count(tokens.cache_read);
+    let read = short_count(tokens.cache_read);
     let rows: Vec<(&str, String)> = vec![
-        ("sessions", format!("{}{live}", of(counts.sessions as u64))),
-        ("agents", of(counts.agents)),
-        ("findings", format!("{} found, {} fixed", of(counts.found), of(counts.fixed))),
-        ("errors", format!("{}, {} recovered", of(counts.errors), of(counts.recovered))),
-        ("compactions", format!("{} survived", of(counts.compactions))),
-        ("loops", format!("{} completed", of(counts.loops as u64))),
-        ("files", format!("{} modified", of(counts.files))),
-        ("tokens", format!("{}, {read} of them read from the cache", of(tokens.sum()))),
+        ("sessions", format!("{}{live}", grouped(counts.sessions as u64))),
+        ("agents", grouped(counts.agents)),
+        ("findings", format!("{} found, {} fixed", grouped(counts.found), grouped(counts.fixed))),
+        ("errors", format!("{}, {} recovered", grouped(counts.errors), grouped(counts.recovered))),
+        ("compactions", format!("{} survived", grouped(counts.compactions))),
+        ("loops", format!("{} completed", grouped(counts.loops as u64))),
+        ("files", format!("{} modified", grouped(counts.files))),
+        ("tokens", format!("{}, {read} of them read from the cache", short_count(tokens.sum()))),
         ("cost", spell_usd(&total)),
     ];
-    let notes = notes(&ledger, &total, None);
+    let notes = notes(&found, &total, None);
     let heading = format!("{} since {since}", plural(counts.sessions, "session"));
     let mut out = Printed::default();
     if options.markdown {

@@ -4,11 +4,13 @@ use anyhow::bail;
 use serde_json::{Value, json};
 
 use crate::console::project::{Project, print_json};
+use crate::console::usage::usage;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
+use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
-use crate::history::commands::{short, since};
+use crate::history::commands::since;
 use crate::history::search::hits::{Hit, HitKind};
 use crate::history::search::needle::Needle;
 use crate::history::search::{Found, Search};
@@ -54,7 +56,9 @@ impl From<Kind> for HitKind {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
-    let Some(needle) = Needle::new(&options.text) else { bail!("there is no text to look for") };
+    let Some(needle) = Needle::new(&options.text) else {
+        bail!(usage("there is no text to look for"))
+    };
     let search = Search {
         needle,
         kind: options.kind.map(HitKind::from),
@@ -92,7 +96,7 @@ fn table(project: &Project, found: &Found) -> Printed {
         let row = vec![
             Cell::new(Tone::Dim, &project.moment(&hit.time)),
             Cell::new(tone, hit.kind.name()),
-            Cell::new(Tone::Dim, &short(&hit.session)),
+            Cell::new(Tone::Dim, &short_id(&hit.session, &[])),
             Cell::new(Tone::Plain, &hit.text),
         ];
         out.push(project.print_table(&Table::new(&[0, 0, 1, 0], vec![row])));

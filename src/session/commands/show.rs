@@ -15,7 +15,7 @@ use crate::core::time;
 use crate::errors::commands::list::error_table;
 use crate::errors::document::RECOVERED;
 use crate::history::describe::describe;
-use crate::history::sessions::known_ids;
+use crate::history::sessions::{ended_sessions, known_ids};
 use crate::history::story::Story;
 use crate::session::commands::took;
 use crate::session::ending::ending_in_a_sentence;
@@ -39,8 +39,9 @@ pub struct Arguments {
 
 pub fn run(project: &Project, which: &Arguments, as_json: bool) -> anyhow::Result<Outcome> {
     let Some(view) = project.view()? else { anyhow::bail!("there is no session `{}`", which.id) };
-    let id = one_of(&which.id, &known_ids(&view), "session", "")?;
-    let story = Story::read(&view, &id, project.process.now());
+    let ended = ended_sessions(&view);
+    let id = one_of(&which.id, &known_ids(&view, &ended), "session", "")?;
+    let story = Story::read(&view, &ended, &id, project.process.now());
     let (timeline, left_out) = shortened(&story.timeline, which.all);
     if as_json {
         return print_json(&json!({
