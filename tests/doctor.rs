@@ -47,12 +47,15 @@ fn healthy() -> Scratch {
     scratch
 }
 
-/// A client that knows its version. A shell writes it: a file that a thread of ours has open for
-/// writing could not be started.
+/// A client that knows its version.
 fn claude(scratch: &Scratch, version: &str) {
+    program_that_says(&scratch.home().join("bin/claude"), version);
+}
+
+/// A shell writes it: a file that a thread of ours has open for writing could not be started.
+fn program_that_says(file: &Path, line: &str) {
     let script = "printf '#!/bin/sh\\necho \"%s\"\\n' \"$1\" > \"$2\" && chmod +x \"$2\"";
-    let file = scratch.home().join("bin/claude");
-    let done = Command::new("sh").args(["-c", script, "sh", version]).arg(&file).status().unwrap();
+    let done = Command::new("sh").args(["-c", script, "sh", line]).arg(file).status().unwrap();
     assert!(done.success());
 }
 
@@ -153,7 +156,7 @@ fn a_healthy_project_has_nothing_to_complain_about() {
 /// Id, level, a piece of the message, and what makes it so.
 type Trip = (&'static str, &'static str, &'static str, fn(&mut Scratch));
 
-const TRIPS: [Trip; 21] = [
+const TRIPS: &[Trip] = &[
     ("HK001", "error", ".claude/settings.json:4: the hooks run `hookkeeper`", |scratch| {
         fs::remove_file(scratch.home().join("bin/hookkeeper")).unwrap();
     }),
@@ -196,6 +199,18 @@ const TRIPS: [Trip; 21] = [
     ("HK009", "warning", "`keep_backups` cannot be \"three\"", |scratch| {
         write(scratch, ".claude/hookkeeper.json", r#"{"keep_backups": "three"}"#);
     }),
+    (
+        "HK009",
+        "note",
+        "no setting `stuckafter_minutes`; did you mean `stuck_after_minutes`?",
+        |scratch| {
+            write(
+                scratch,
+                ".claude/hookkeeper.json",
+                r#"{"stuckafter_minutes": 9, "notify": true}"#,
+            );
+        },
+    ),
     ("HK010", "warning", ".claude/state can be written to by other users", |scratch| {
         fs::set_permissions(scratch.state(), fs::Permissions::from_mode(0o777)).unwrap();
     }),
@@ -237,7 +252,35 @@ const TRIPS: [Trip; 21] = [
     ("HK023", "note", "none for this project yet (~/.claude/projects/", |scratch| {
         fs::remove_dir_all(transcripts(scratch)).unwrap();
     }),
+    ("HK024", "warning", ".claude/settings.json: hookkeeper 99.0.0 wired it", |scratch| {
+        assert_eq!(scratch.run(&["install", "--scope", "project"], b"").code, Some(0));
+        set_wired_version(scratch, "99.0.0");
+    }),
+    (
+        "HK025",
+        "warning",
+        "2 on the PATH: ~/bin/hookkeeper (0.1.0), ~/old/hookkeeper (0.0.9)",
+        |scratch| {
+            second_on_path(scratch, "hookkeeper 0.0.9");
+        },
+    ),
 ];
+
+/// Who wired the project's file, by the record.
+fn set_wired_version(scratch: &Scratch, version: &str) {
+    let mut record = scratch.doc("settings/wiring.json");
+    record["files"][0]["version"] = version.into();
+    write(scratch, ".claude/state/settings/wiring.json", record.to_string());
+}
+
+/// Another program of our name, behind ours on the PATH.
+fn second_on_path(scratch: &mut Scratch, says: &str) {
+    let dir = scratch.home().join("old");
+    fs::create_dir_all(&dir).unwrap();
+    program_that_says(&dir.join("hookkeeper"), says);
+    let path = format!("{}:{}", scratch.env["PATH"], dir.display());
+    scratch.env.insert("PATH".into(), path);
+}
 
 #[test]
 fn every_check_speaks_up_alone() {
@@ -402,6 +445,91 @@ fn a_plugin_is_wiring_too() {
     assert_eq!(report.problems(), []);
     local(&scratch, &json!({"enabledPlugins": {"hookkeeper@market": false, "other@market": true}}));
     doctor(&scratch, &[]).only("HK002", "error", "no settings file");
+}
+
+/// A plugin as the client installs it: in its list, and in a folder with the program of this machine.
+fn installed_plugin(scratch: &Scratch, version: &str, project: Option<&str>) -> PathBuf {
+    write(scratch, ".claude/settings.json", "{}");
+    local(scratch, &json!({"enabledPlugins": {"hookkeeper@market": true}}));
+    let plugins = scratch.home().join(".claude/plugins");
+    let folder = plugins.join("cache/market/hookkeeper").join(version);
+    let mut install = json!({"scope": "user", "version": version, "installPath": folder});
+    if let Some(project) = project {
+        install["projectPath"] = project.into();
+    }
+    fs::create_dir_all(&folder).unwrap();
+    let list = json!({"version": 2, "plugins": {"hookkeeper@market": [install]}});
+    fs::write(plugins.join("installed_plugins.json"), list.to_string()).unwrap();
+    folder
+}
+
+#[test]
+fn plugins_of_another_version() {
+    let scratch = healthy();
+    installed_plugin(&scratch, "0.1.0", None);
+    let report = doctor(&scratch, &[]);
+    assert_eq!(report.problems(), []);
+    assert_eq!(report.check("HK024")["message"], "the plugin and this program are 0.1.0");
+    installed_plugin(&scratch, "0.0.9", None);
+    let report = doctor(&scratch, &[]);
+    report.only("HK024", "warning", "the plugin hookkeeper@market is 0.0.9; this program is 0.1.0");
+    let hint = "Update the plugin: `claude plugin update 'hookkeeper@market'`.";
+    assert_eq!(report.check("HK024")["hint"], hint);
+    installed_plugin(&scratch, "0.2.0; reboot", None);
+    let hint = "Update the program: `npm install --global hookkeeper@0.2.0`.";
+    assert_eq!(doctor(&scratch, &[]).check("HK024")["hint"], hint);
+    // One that was installed for another project is not this one's.
+    installed_plugin(&scratch, "0.2.0", Some("/somewhere/else"));
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    fs::write(scratch.home().join(".claude/plugins/installed_plugins.json"), "{").unwrap();
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+}
+
+/// These tests run where the plugin has a package for.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn programs_that_plugins_bring() {
+    let scratch = healthy();
+    let folder = installed_plugin(&scratch, "0.1.0", None);
+    let bin = folder.join("node_modules/@hookkeeper/linux-x64/bin");
+    fs::create_dir_all(&bin).unwrap();
+    program_that_says(&bin.join("hookkeeper"), "hookkeeper 0.1.0");
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    program_that_says(&bin.join("hookkeeper"), "hookkeeper 0.0.9");
+    doctor(&scratch, &[]).only("HK024", "warning", "bin/hookkeeper is \"hookkeeper 0.0.9\"");
+    fs::write(bin.join("hookkeeper"), "#!/bin/sh\nexit 3\n").unwrap();
+    doctor(&scratch, &[]).only("HK024", "error", "does not run: exit code 3");
+}
+
+/// A second one of the same version is good to know; the plugin's launcher is no program, and a
+/// link is the same one.
+#[test]
+fn programs_on_the_path() {
+    let mut scratch = healthy();
+    second_on_path(&mut scratch, "hookkeeper 0.1.0");
+    doctor(&scratch, &[]).only("HK025", "note", "2 on the PATH: ");
+    let old = scratch.home().join("old");
+    fs::remove_file(old.join("hookkeeper")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_hookkeeper"), old.join("hookkeeper")).unwrap();
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("bin");
+    let path = format!("{}:{}", plugin.display(), scratch.env["PATH"]);
+    scratch.env.insert("PATH".into(), path);
+    let report = doctor(&scratch, &[]);
+    assert_eq!(report.check("HK025")["message"], "one on the PATH: ~/bin/hookkeeper (0.1.0)");
+}
+
+/// Whoever looks at the wiring and finds it right is the one who wired it.
+#[test]
+fn install_takes_a_newer_wiring_over() {
+    let scratch = healthy();
+    let install = || scratch.run(&["install", "--scope", "project"], b"");
+    assert_eq!(install().code, Some(0));
+    set_wired_version(&scratch, "99.0.0");
+    assert!(install().stdout.contains("wired already"));
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
+    set_wired_version(&scratch, "0.0.9");
+    assert_eq!(doctor(&scratch, &[]).problems(), []);
 }
 
 #[test]
@@ -704,6 +832,27 @@ fn text_is_one_line_for_each_check_with_the_hint_below() {
     scratch.env.insert("CLICOLOR_FORCE".into(), "1".into());
     let run = scratch.run(&["doctor"], b"");
     assert!(run.stdout.contains("\x1b[33mwarn \x1b[0m HK016"), "{}", run.stdout);
+}
+
+#[test]
+fn people_read_their_own_time_and_programs_utc() {
+    let mut scratch = healthy();
+    scratch.env.insert("TZ".into(), "XYZ-5".into());
+    let log = "{\"v\": 1, \"kind\": \"stop\", \"time\": \"2025-01-29T10:30:00.125Z\", \"event\": \"Stop\", \
+               \"session\": \"s1\", \"wrote\": [], \"us\": 9, \"outcome\": \"error: disk full\"}\n";
+    write(&scratch, ".claude/state/journal/s1.jsonl", log);
+    let text = scratch.run(&["doctor"], b"").stdout;
+    for words in [
+        "the last one was Stop at 2025-01-29 15:30: error: disk full",
+        "the last hook was Stop at 2025-01-29 15:30\n",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let report = doctor(&scratch, &[]);
+    assert_eq!(
+        report.check("HK019")["message"],
+        "the last hook was Stop at 2025-01-29T10:30:00.125Z"
+    );
 }
 
 #[test]

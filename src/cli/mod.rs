@@ -12,6 +12,7 @@ pub mod reset;
 pub mod shell;
 mod systems;
 pub mod trust;
+pub mod version;
 
 use std::path::PathBuf;
 
@@ -48,6 +49,7 @@ const ABOUT: &str =
 
 #[derive(Parser)]
 #[command(name = "hookkeeper", version, about = ABOUT, arg_required_else_help = true)]
+#[command(disable_version_flag = true)]
 #[command(
     after_help = "Examples: `hookkeeper help COMMAND`. Which loop when: `hookkeeper help loops`.\n\
     Exit codes: 0, 1 (it could not), 64 (it was not called as it can be).\n\
@@ -68,6 +70,9 @@ struct Arguments {
         hide_possible_values = true
     )]
     color: ColourChoice,
+    /// Print the version; with --json, how it was built
+    #[arg(short = 'V', long, action = clap::ArgAction::Version)]
+    version: Option<bool>,
     #[command(subcommand)]
     command: Command,
 }
@@ -75,6 +80,9 @@ struct Arguments {
 const USAGE: u8 = 64;
 
 pub fn run(process: &Process) -> Outcome {
+    if version::is_asked_as_json(process.args()) {
+        return version::print_json();
+    }
     let (arguments, path) = match parse(process.args()) {
         Ok(arguments) => arguments,
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

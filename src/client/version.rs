@@ -87,11 +87,16 @@ pub fn find(process: &Process, root: &Path) -> ClientVersion {
 }
 
 /// The first three numbers: `2.1.139 (Claude Code)`.
-fn parse(line: &str) -> Option<[u64; 3]> {
+pub fn parse(line: &str) -> Option<[u64; 3]> {
     let digits =
         line.split(|c: char| !c.is_ascii_digit() && c != '.').find(|word| word.contains('.'))?;
     let mut numbers = digits.split('.').map(|number| number.parse().ok());
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
+}
+
+/// The three numbers, and nothing else that may have stood in the line.
+pub fn spell(version: [u64; 3]) -> String {
+    version.map(|number| number.to_string()).join(".")
 }
 
 #[cfg(test)]
@@ -105,6 +110,7 @@ mod tests {
         assert_eq!(parse("2.1"), None);
         assert_eq!(parse("hello"), None);
         assert_eq!(parse("1.99999999999999999999999.1"), None);
+        assert_eq!(parse("2.1.9; reboot").map(spell).as_deref(), Some("2.1.9"));
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub struct Facts {
     pub files: Vec<ExaminedSettings>,
     /// The programs that our entries name, each once.
     pub programs: Vec<Program>,
+    /// Every `hookkeeper` that the PATH leads to, each file once; the first is what a shell starts.
+    pub on_path: Vec<Program>,
+    /// Our plugins that are enabled here, as the client installed them.
+    pub installed_plugins: Vec<InstalledPlugin>,
     /// What `install` says that it wired.
     pub recorded: Vec<(Scope, WiredFile)>,
     /// `HOOKKEEPER_OFF=1` in our own environment.
@@ -80,6 +84,15 @@ pub struct Program {
     /// `None`: it was not found.
     pub path: Option<PathBuf>,
     pub answer: VersionAnswer,
+}
+
+/// A plugin of ours, as the client installed it.
+pub struct InstalledPlugin {
+    /// `hookkeeper@MARKETPLACE`
+    pub name: String,
+    pub version: String,
+    /// The program that it brings for this machine, and what that answers.
+    pub program: Option<(PathBuf, VersionAnswer)>,
 }
 
 #[derive(Default)]

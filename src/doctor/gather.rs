@@ -8,6 +8,7 @@ use crate::client::settings::scope::Scope;
 use crate::client::version as client_version;
 use crate::client::wiring::WiredFile;
 use crate::doctor::facts::{Facts, Program, Transcripts};
+use crate::doctor::installed;
 use crate::doctor::program::{Requirement, SearchRoots, requirements};
 use crate::doctor::settings::{self, ExaminedSettings, SettingsContent};
 use crate::doctor::survey;
@@ -36,7 +37,7 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
     let gone = gone.map(|live| live.session_id.clone()).collect();
     let state_dir = root.join(".claude/state");
     let nearest = state_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(root);
-    Facts {
+    let mut facts = Facts {
         version: env!("CARGO_PKG_VERSION").into(),
         running: process.program(),
         root: root.to_owned(),
@@ -54,7 +55,11 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
         client_dir,
         files,
         state,
-    }
+        ..Facts::default()
+    };
+    facts.on_path = installed::on_path(process, root);
+    facts.installed_plugins = installed::plugins(&facts);
+    facts
 }
 
 fn settings_files(

@@ -12,6 +12,7 @@ pub mod facts;
 pub mod finding;
 pub mod gather;
 pub mod handlers;
+pub mod installed;
 pub mod machine;
 pub mod print;
 pub mod program;
@@ -23,6 +24,7 @@ pub mod switches;
 pub mod table;
 pub mod timings;
 pub mod twice;
+pub mod versions;
 pub mod wiring;
 
 use facts::Facts;

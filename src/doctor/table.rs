@@ -2,7 +2,7 @@
 
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::Finding;
-use crate::doctor::{effect, handlers, machine, state, switches, twice, wiring};
+use crate::doctor::{effect, handlers, machine, state, switches, twice, versions, wiring};
 
 pub struct Check {
     pub id: &'static str,
@@ -45,6 +45,8 @@ pub const CHECKS: &[Check] = &[
     check("HK021", "client", "the version of Claude Code", machine::client),
     check("HK022", "file system", "whether locks can be trusted there", machine::file_system),
     check("HK023", "transcripts", "the client's transcripts of this project", machine::transcripts),
+    check("HK024", "versions", "plugin, settings and program: one version", versions::versions),
+    check("HK025", "programs", "how many `hookkeeper` the PATH leads to", versions::programs),
 ];
 
 const fn check(

@@ -139,7 +139,9 @@ pub fn wire(project: &Project, scope: Scope, with_line: bool) -> anyhow::Result<
     };
     let mut wired = edited(bytes.as_deref())?;
     let (settled, writable) = with_paths(project, |paths| {
-        let settled = paths.wired_file(scope)?.is_some() && !paths.has_leftover(scope);
+        let recorded = paths.wired_file(scope)?;
+        let by_this = recorded.is_some_and(|file| file.version == env!("CARGO_PKG_VERSION"));
+        let settled = by_this && !paths.has_leftover(scope);
         Ok((settled, paths.check_writable(scope)))
     })?;
     let entry = WiredFile {
@@ -149,7 +151,7 @@ pub fn wire(project: &Project, scope: Scope, with_line: bool) -> anyhow::Result<
         ..WiredFile::default()
     };
     if wired.is_none() {
-        // So that it is noticed when somebody drops the entries.
+        // So that it is noticed when somebody drops the entries, and which version looked last.
         if !settled && writable.is_ok() {
             open_settings(project, scope)?.record_wired(entry)?;
         }

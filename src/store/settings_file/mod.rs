@@ -90,15 +90,16 @@ impl SettingsFile {
         read_file(&self.dir, &self.name, &self.path)
     }
 
-    /// Records that the file is wired as it is.
+    /// Records that the file is wired as it is, and that this version finds it right.
     pub fn record_wired(&mut self, mut entry: WiredFile) -> Result<()> {
         entry.file = self.file_name();
         entry.scope = self.scope.name().to_owned();
-        if self.record.file(&entry.file).is_none() {
-            self.record.files.push(entry);
-            self.write_record()?;
+        match self.record.files.iter_mut().find(|known| known.file == entry.file) {
+            Some(known) if known.version == entry.version => return Ok(()),
+            Some(known) => known.version = entry.version,
+            None => self.record.files.push(entry),
         }
-        Ok(())
+        self.write_record()
     }
 
     /// Puts a wired text in the place of `old`; gives the backup's path, if there was a file.
