@@ -27,6 +27,7 @@ pub enum Command {
         after_help = "Examples:\n  hookkeeper install                   # yours: .claude/settings.local.json\n  \
         hookkeeper install --scope user      # all projects: ~/.claude/settings.json\n  \
         hookkeeper install --scope project   # the team: .claude/settings.json\n  \
+        hookkeeper install --commands        # with slash commands: /hookkeeper:loop …\n  \
         hookkeeper install --dry-run         # only show what would change"
     )]
     Install(install::Arguments),
@@ -269,7 +270,9 @@ mod tests {
             }
             names.push(name);
         }
-        for name in ["autonomous", "execute", "handoff", "iterative", "loop", "status"] {
+        for name in
+            ["autonomous", "branch-loop", "execute", "handoff", "iterative", "loop", "status"]
+        {
             assert!(names.iter().any(|have| have == name), "there is no commands/{name}.md");
         }
     }

@@ -7,6 +7,7 @@ pub mod plan_file;
 pub mod prices;
 pub mod settings;
 pub mod side_file;
+pub mod slash_commands;
 pub mod todos;
 pub mod transcript;
 pub mod version;

@@ -23,6 +23,7 @@ use crate::loops::governor::CLIENTS_CAP;
 use crate::process::Process;
 use crate::process::stdin::{self, Payload};
 use crate::process::trace::{self, Lines};
+use crate::session::notices::Notices;
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
 use crate::store::dir::Dir;
@@ -236,7 +237,10 @@ fn notify(plan: &mut Plan, kind: Kind, store: &Store, state: &State, context: &C
     if news.is_empty() && !(kind.row().shows_notices && can_show) {
         return;
     }
+    // A plan may have one of its own to write.
+    let planned = plan.take_put(&state.read::<Notices>(&()));
     let (read, mut notices) = add_news(state, news, context.now);
+    notices.commands_told |= planned.is_some_and(|planned| planned.commands_told);
     if can_show {
         for text in notices.take_waiting() {
             plan.reply.tell_user(text);

@@ -3,6 +3,7 @@
 
 pub mod agent_answer;
 pub mod branch_context;
+pub mod commands_note;
 pub mod config_change;
 pub mod context_warning;
 pub mod execution_task;

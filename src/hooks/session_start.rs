@@ -11,7 +11,9 @@ use crate::branch::witness::Witness;
 use crate::core::event::Event;
 use crate::core::time;
 use crate::hooks::session_closing::{self, Closing};
-use crate::hooks::{branch_context, context_warning, lost_agents, open_handoffs, restored_context};
+use crate::hooks::{
+    branch_context, commands_note, context_warning, lost_agents, open_handoffs, restored_context,
+};
 use crate::loops::drive;
 use crate::loops::queue::document::Queue;
 use crate::session::lineage::find_lineage;
@@ -92,6 +94,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let stuck = witness.find_stuck(folders, &stay.collect::<Vec<_>>());
     witness.put(&mut plan);
     plan.reply.context = restored_context::at_start(event, &live, &stuck, &lost, state, context);
+    commands_note::tell_once(&mut plan, state, context);
     plan
 }
 

@@ -20,6 +20,9 @@ pub struct Notices {
     pub waiting: Vec<Notice>,
     /// Keys of what was said: some conditions last, and one message is enough.
     pub said: Vec<String>,
+    /// The model knows of the slash commands.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub commands_told: bool,
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -43,6 +43,7 @@ mod rotate;
 pub mod scratch;
 pub mod set_aside;
 pub mod settings_file;
+pub mod slash_commands;
 pub mod spool;
 pub mod untrusted;
 pub mod user_settings;

@@ -95,6 +95,11 @@ pub trait Facts {
         String::new()
     }
 
+    /// Whether our slash commands are there, and the program that they run.
+    fn has_slash_commands(&self) -> bool {
+        false
+    }
+
     /// Whether a client of this machine runs no more.
     fn is_gone(&self, _client: &Client) -> bool {
         false

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use crate::client::context_window::ContextUse;
 use crate::client::plan_file::{self, IsBelieved, PlanFile};
+use crate::client::settings::handler::PROGRAM;
 use crate::client::settings::scope::Scope;
 use crate::client::settings::unwired::{Unwired, unwired};
 use crate::client::side_file::{self, SideFile};
+use crate::client::slash_commands;
 use crate::client::todos::{self, Todo};
 use crate::client::transcript::context_use::context_use;
 use crate::client::transcript::spent::Spent;
@@ -69,6 +71,15 @@ impl Facts for World<'_> {
 
     fn host(&self) -> String {
         self.process.host()
+    }
+
+    fn has_slash_commands(&self) -> bool {
+        let (commands, own) = slash_commands::FOLDER;
+        let has = |dir: PathBuf| dir.join(commands).join(own).join("loop.md").is_file();
+        let is_there = has(self.root.join(".claude"))
+            || self.process.env("CLAUDE_PLUGIN_ROOT").is_some()
+            || self.process.client_dir().is_some_and(has);
+        is_there && self.process.on_path(PROGRAM).is_some()
     }
 
     fn is_gone(&self, client: &Client) -> bool {

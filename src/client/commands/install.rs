@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::client::commands::self_test;
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
+use crate::client::commands::slash::{self, CommandsChoice};
 use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
 use crate::client::settings::status_line::{self, Owner};
@@ -15,6 +16,7 @@ use crate::client::version::{self, ClientVersion, OLDEST, Support};
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
 use crate::console::{checkout, diff};
+use crate::core::command_line;
 use crate::core::event::Kind;
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
@@ -33,6 +35,8 @@ pub struct Arguments {
     /// Show a line of ours in Claude Code too, unless it has another status line
     #[arg(long)]
     statusline: bool,
+    #[command(flatten)]
+    commands: CommandsChoice,
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
@@ -42,15 +46,22 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if options.target.dry_run {
         let edit = |text: &str, launch: &Launch| Ok(Some(edited_text(text, launch, with_line)?));
         let mut shown = preview(project, scope, edit)?;
-        if let (Some(other), Some(stdout)) = (other_line, &mut shown.stdout) {
-            stdout.push("\n");
-            stdout.line(other);
+        let commands = slash::install(project, scope, &options.commands, true)?;
+        if let Some(stdout) = &mut shown.stdout {
+            for line in other_line.into_iter().chain(commands) {
+                stdout.push("\n");
+                stdout.line(line);
+            }
         }
         return Ok(shown);
     }
     let program = find_program(project.process, scope)?;
     let root = project.root()?;
     let client_note = check_client(project, options.any_client)?;
+    // First: who is refused here has the settings as they were. What is wrong with their place is
+    // found out before anything is made.
+    slash::install(project, scope, &options.commands, true)?;
+    let commands = slash::install(project, scope, &options.commands, false)?;
     let mut lines = vec![wire(project, scope, with_line)?];
     lines.extend(other_line);
     if scope == Scope::Local {
@@ -59,6 +70,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         lines
             .extend(hidden.err().map(|why| format!("Warning: git sees {LOCAL_SETTINGS}: {why:#}")));
     }
+    lines.extend(commands);
     lines.extend(client_note);
     lines.extend(warnings(project, scope));
     let report = self_test::run(project.process, &program.file);
@@ -213,7 +225,7 @@ fn find_program(process: &Process, scope: Scope) -> anyhow::Result<WiredProgram>
     let on_path = process.on_path(PROGRAM).filter(|found| is_same_file(found, &running));
     let file = on_path.unwrap_or(running);
     // Entries are known by this name, also by the next version.
-    let is_named = file.file_name().is_some_and(|name| name == PROGRAM);
+    let is_named = file.file_name().is_some_and(|name| is_our_name(&name.to_string_lossy()));
     let launch = match (scope, file.to_str()) {
         (Scope::Project, _) => Launch::Guarded,
         _ if !is_named => bail!(
@@ -224,6 +236,10 @@ fn find_program(process: &Process, scope: Scope) -> anyhow::Result<WiredProgram>
         (_, None) => bail!("{}: this path is not UTF-8", file.display()),
     };
     Ok(WiredProgram { launch, file })
+}
+
+fn is_our_name(name: &str) -> bool {
+    command_line::program(&[name.to_owned()]) == PROGRAM
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {

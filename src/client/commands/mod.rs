@@ -2,4 +2,5 @@ pub mod install;
 pub mod purge;
 pub mod self_test;
 pub mod settings;
+pub mod slash;
 pub mod uninstall;

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use crate::client::commands::install::{open_settings, preview};
 use crate::client::commands::purge::{Mode, PURGED, purge_client, purge_project};
 use crate::client::commands::settings::{SettingsTarget, decode, is_wired, read_scope, with_paths};
+use crate::client::commands::slash;
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
 use crate::console::project::Project;
@@ -56,6 +57,14 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             );
         }
     }
+    // The commands are those of all files of the project. They go first: who is refused here has the
+    // settings as they were.
+    let is_shared = |(other, _): &(Scope, PathBuf)| scope != Scope::User && *other != Scope::User;
+    let is_only_elsewhere = !edit::has_ours(&found) && !options.purge && !other_scopes.is_empty();
+    let commands = match is_only_elsewhere || other_scopes.iter().any(is_shared) {
+        true => Vec::new(),
+        false => slash::uninstall(project, scope, dry)?,
+    };
     if edit::has_ours(&found) {
         match dry {
             true => shown_first = preview_unwire(project, scope)?,
@@ -76,6 +85,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         remove_record(project, scope, dry)?;
         lines.push(format!("{shown}: HookKeeper is not wired here"));
     }
+    lines.extend(commands);
     if options.purge {
         lines.extend(purge(project, scope, dry)?);
         if let Some((_, path)) = other_scopes.iter().find(|(other, _)| *other == Scope::User) {

@@ -76,4 +76,33 @@ def install_finds_this_client(bench, check):
     bench.run("hello", rules=turns("Hello."))
 
 
-SCENARIOS = (local_scope, project_scope, teammate_without_program, install_finds_this_client)
+NOTE = "HookKeeper's slash commands are here for the user"
+FOLDER = ".claude/commands/hookkeeper"
+
+
+def slash_commands(bench, check):
+    """`install --commands`: the model is told once, the commands work by their names, `uninstall` leaves nothing."""
+    said = in_another_terminal(bench, "install", "--commands")
+    check.equal("install", (said.returncode, said.stderr), (0, ""))
+    check.equal("files", sorted(path.stem for path in (bench.project / FOLDER).iterdir()), sorted(NAMES))
+    check.equal("git status", bench.git("status", "--porcelain", "--untracked-files=all"), "")
+    first = bench.run("hello", rules=turns("Hello."))
+    check.contains("what the model heard at first", all_heard(first), NOTE, times=1)
+    listed = next(event for event in first.events if event.get("subtype") == "init")
+    names = [name for name in listed["slash_commands"] if name.startswith("hookkeeper:")]
+    check.equal("the client's list", sorted(names), sorted(f"hookkeeper:{name}" for name in NAMES))
+    second = bench.run("/hookkeeper:status", rules=turns("Nothing is open."))
+    check.lacks("what the model heard then", all_heard(second), NOTE)
+    check.contains("what the command gave the model", str(second.requests[0]), "`hookkeeper status` says:", times=1)
+    check.lacks("what the command gave the model", str(second.requests[0]), "hookkeeper-digest")
+    check.equal("commands", bench.books.entry(second.session_id).get("commands"), {"hookkeeper:status": 1})
+    check_closed(check, bench.books)
+    bench.books_kept = False
+    said = in_another_terminal(bench, "uninstall", "--purge")
+    check.equal("uninstall", (said.returncode, said.stderr), (0, ""))
+    check.that("nothing is left", not (bench.project / ".claude").exists())
+
+
+NAMES = ("loop", "branch-loop", "autonomous", "iterative", "execute", "handoff", "status")
+
+SCENARIOS = (local_scope, project_scope, teammate_without_program, install_finds_this_client, slash_commands)
