@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::agents::commands as agents;
 use crate::branch::commands as branch;
-use crate::cli::{config, help, record, replay, reset, shell, trust};
+use crate::cli::{config, demo, help, record, replay, reset, shell, trust};
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::doctor::commands as doctor;
@@ -22,6 +22,14 @@ use crate::view::statusline;
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// See it work: a recorded session, played into a scratch project
+    #[command(
+        after_help = "Examples:\n  hookkeeper demo\n  hookkeeper demo --fast               # line by line, without waiting\n\n\
+        The client was real when it was recorded; what the model said, and its tokens,\n\
+        were scripted. Neither Claude Code nor a project is needed. The scratch project\n\
+        stays below the temporary directory, or below DIR with -C."
+    )]
+    Demo(demo::Arguments),
     /// Wire the hooks into Claude Code's settings
     #[command(
         after_help = "Examples:\n  hookkeeper install                   # yours: .claude/settings.local.json\n  \
@@ -201,8 +209,8 @@ pub enum Command {
 /// Commands that start programs which a model, a plan, a settings file or the PATH names. Nothing
 /// that we ship allows them beforehand.
 #[cfg(test)]
-const RUNS_PROGRAMS: [&str; 6] =
-    ["run-gate", "run-verify", "install", "doctor", "replay", "report"];
+const RUNS_PROGRAMS: [&str; 7] =
+    ["run-gate", "run-verify", "install", "doctor", "replay", "report", "demo"];
 
 #[cfg(test)]
 mod tests {

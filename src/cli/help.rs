@@ -9,6 +9,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Set up",
         &[
+            "demo",
             "install",
             "uninstall",
             "config",

@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod config;
+pub mod demo;
 pub mod help;
 pub mod record;
 pub mod replay;
@@ -110,6 +111,7 @@ pub fn run(process: &Process) -> Outcome {
 
 fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> {
     match command {
+        Command::Demo(options) => demo::run(project, options),
         Command::Install(options) => install::run(project, options),
         Command::Uninstall(options) => uninstall::run(project, options),
         Command::Config(options) => config::run(project, options),

@@ -9,6 +9,7 @@ pub struct Scratch {
     holder: Dir,
     name: String,
     dir: Dir,
+    stays: bool,
 }
 
 impl Scratch {
@@ -17,7 +18,7 @@ impl Scratch {
         let holder = Dir::open(holder)?;
         let name = format!("hookkeeper-{what}-{id}");
         let dir = holder.make_new(&name)?;
-        Ok(Self { holder, name, dir })
+        Ok(Self { holder, name, dir, stays: false })
     }
 
     pub fn path(&self) -> &Path {
@@ -27,10 +28,17 @@ impl Scratch {
     pub fn dir(&self) -> &Dir {
         &self.dir
     }
+
+    /// From now on it is its user's, who removes it.
+    pub fn leave(&mut self) {
+        self.stays = true;
+    }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = self.holder.remove_tree(&self.name);
+        if !self.stays {
+            let _ = self.holder.remove_tree(&self.name);
+        }
     }
 }

@@ -26,6 +26,7 @@ use crate::view::{board, notes};
 
 /// More than the largest screen shows.
 const RUNS: usize = 100;
+const NO_TERMINAL: &str = "the terminal cannot be used";
 
 /// The project that is watched.
 struct Watcher<'a> {
@@ -50,22 +51,39 @@ pub fn run(project: &Project, interval: Duration, json: bool, all: bool) -> anyh
     let (root, home) = (project.root()?, project.process.home());
     let place = text::place(&root, home.as_deref());
     let watched = Watcher { project, root, home, place, interval, all };
-    let terminal = project.terminal();
-    if json || terminal.dumb || !terminal.is_terminal {
-        return watched.print(json);
+    match json || !has_screen(project) {
+        true => watched.print(json),
+        false => watched.draw(&|| false).context(NO_TERMINAL),
     }
-    watched.draw().context("the terminal cannot be used")
+}
+
+/// Whether the view can be drawn, not only printed.
+pub fn has_screen(project: &Project) -> bool {
+    let terminal = project.terminal();
+    terminal.is_terminal && !terminal.dumb
+}
+
+/// The same on a terminal, under a title, until it is over or somebody leaves.
+pub fn show_until(
+    project: &Project,
+    title: &str,
+    interval: Duration,
+    is_over: &dyn Fn() -> bool,
+) -> anyhow::Result<()> {
+    let (root, home, place) = (project.root()?, project.process.home(), title.to_owned());
+    let watched = Watcher { project, root, home, place, interval, all: false };
+    watched.draw(is_over).context(NO_TERMINAL)
 }
 
 impl Watcher<'_> {
-    fn draw(&self) -> io::Result<()> {
+    fn draw(&self, is_over: &dyn Fn() -> bool) -> io::Result<()> {
         let process = self.project.process;
         let colour = self.project.terminal().colour;
         let mut screen = Screen::open()?;
         let (mut controls, mut spent) = (Controls::default(), Spent::default());
         let (mut look, mut looked, mut most) =
             (self.look(&controls, &mut spent), process.elapsed(), 0);
-        loop {
+        while !is_over() {
             let now = process.now();
             let clock = |spelled: &str| self.project.moment(spelled);
             let panels = match &look.seen {
@@ -99,6 +117,7 @@ impl Watcher<'_> {
                 looked = process.elapsed();
             }
         }
+        Ok(())
     }
 
     fn look(&self, controls: &Controls, spent: &mut Spent) -> Look {
