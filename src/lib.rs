@@ -21,6 +21,7 @@ mod core;
 mod doctor;
 mod errors;
 mod execute;
+mod export;
 mod git;
 mod handoff;
 mod history;

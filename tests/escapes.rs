@@ -462,6 +462,7 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("completions", "SHELL") => "bash",
         ("config", "KEY") => "redact",
         ("config", "VALUE") => POISON,
+        ("export", "WHEN") => "30d",
         ("schema", "DOC") => "live",
         ("man", "COMMAND") | ("report", "SESSION") | ("hook", _) => return None,
         ("replay", "FILES") => "payload.json",

@@ -170,7 +170,9 @@ fn cloned(from: &Scratch) -> Scratch {
 }
 
 /// Everything that reads.
-const COMMANDS: [&[&str]; 49] = [
+const COMMANDS: [&[&str]; 51] = [
+    &["export", "status"],
+    &["export", "status", "--json"],
     &["config", "list"],
     &["config", "list", "--json"],
     &["status"],

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms from the ground up: each may use those before it. `commands` are the commands of all
 /// features, wherever they are.
-const ROOMS: [&str; 25] = [
+const ROOMS: [&str; 26] = [
     "core",
     "state",
     "process",
@@ -32,6 +32,7 @@ const ROOMS: [&str; 25] = [
     "hooks",
     "hook_path",
     "history",
+    "export",
     "validate",
     "doctor",
     "report",
@@ -42,15 +43,19 @@ const ROOMS: [&str; 25] = [
 ];
 
 /// What nothing on the hook path may reach, and the rooms that may.
-const HEAVY: [&str; 8] = [
+const HEAVY: [&str; 12] = [
     "anyhow",
     "clap",
     "clap_complete",
     "clap_mangen",
+    "flate2",
     "maud",
     "ratatui_core",
     "ratatui_crossterm",
+    "rustls",
+    "rustls_native_certs",
     "similar",
+    "ureq",
 ];
 const PEOPLES_ROOMS: [&str; 5] = ["report", "console", "view", "commands", "cli"];
 

@@ -103,6 +103,11 @@ pub enum Command {
     /// Remove history beyond keep_sessions and keep_megabytes
     #[command(after_help = "Examples:\n  hookkeeper gc --dry-run\n  hookkeeper gc")]
     Gc(history::gc::Arguments),
+    /// Send what happens to an OpenTelemetry endpoint
+    #[command(
+        after_help = "Examples:\n  hookkeeper export status\n  hookkeeper export test\n  hookkeeper export flush\n  hookkeeper export backfill --since 30d"
+    )]
+    Export(crate::export::commands::Arguments),
     /// Snapshots from before compactions
     #[command(
         after_help = "Examples:\n  hookkeeper backup list\n  hookkeeper backup show\n  hookkeeper backup diff 2 1\n  hookkeeper backup restore latest --dry-run"
@@ -209,8 +214,8 @@ pub enum Command {
 /// Commands that start programs which a model, a plan, a settings file or the PATH names. Nothing
 /// that we ship allows them beforehand.
 #[cfg(test)]
-const RUNS_PROGRAMS: [&str; 7] =
-    ["run-gate", "run-verify", "install", "doctor", "replay", "report", "demo"];
+const RUNS_PROGRAMS: [&str; 8] =
+    ["run-gate", "run-verify", "install", "doctor", "replay", "report", "export", "demo"];
 
 #[cfg(test)]
 mod tests {

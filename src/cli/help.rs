@@ -24,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Look",
         &[
             "status", "agents", "errors", "sessions", "log", "search", "cost", "recap", "report",
-            "backup",
+            "backup", "export",
         ],
     ),
     (

@@ -127,6 +127,7 @@ fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> 
         Command::Recap(options) => history::recap::run(project, options),
         Command::Report(options) => report::run(project, options),
         Command::Gc(options) => history::gc::run(project, options),
+        Command::Export(options) => crate::export::commands::run(project, options),
         Command::Backup(options) => backup::run(project, options),
         Command::Reset(options) => reset::run(project, options),
         Command::Trust(options) => trust::run(project, options),

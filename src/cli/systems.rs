@@ -46,6 +46,7 @@ const TABLE: &[SystemCommands] = &[
     these("execute", "systems.execute", &["status"]),
     these("run-verify", "systems.execute", &[]),
     these("agents", "systems.agents", &["", "show", "stuck"]),
+    these("export", "systems.export", &["status", "test"]),
     all("errors", "systems.errors"),
     all("backup", "systems.compaction"),
     all("log", "systems.journal"),

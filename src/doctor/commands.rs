@@ -1,6 +1,6 @@
 //! `hookkeeper doctor`: what is wrong with this installation, and what to do about it.
 
-use crate::client::commands::install;
+use crate::client::commands::install::{self, Extras};
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
 use crate::doctor::finding::{Fix, Level};
@@ -58,7 +58,7 @@ fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
     match fix {
         Fix::Wiring(scope) => {
             install::check_client(project, false)?;
-            install::wire(project, scope, false)
+            install::wire(project, scope, Extras::default())
         }
         Fix::Spool => project.change(|_, _| Ok("they are applied now".into())),
         Fix::Ignore => {

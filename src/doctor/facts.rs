@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::client::settings::scope::Scope;
 use crate::client::version::ClientVersion;
 use crate::client::wiring::WiredFile;
+use crate::doctor::export::ExportFacts;
 use crate::doctor::settings::{ExaminedSettings, HookEntry};
 use crate::doctor::survey::Survey;
 use crate::process::version::VersionAnswer;
@@ -43,6 +44,7 @@ pub struct Facts {
     pub network: Option<&'static str>,
     pub client: ClientVersion,
     pub transcripts: Transcripts,
+    pub export: ExportFacts,
 }
 
 impl Facts {

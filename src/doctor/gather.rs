@@ -7,11 +7,13 @@ use crate::client::hook_runs;
 use crate::client::settings::scope::Scope;
 use crate::client::version as client_version;
 use crate::client::wiring::WiredFile;
+use crate::doctor::export::ExportFacts;
 use crate::doctor::facts::{Facts, Program, Transcripts};
 use crate::doctor::installed;
 use crate::doctor::program::{Requirement, SearchRoots, requirements};
 use crate::doctor::settings::{self, ExaminedSettings, SettingsContent};
 use crate::doctor::survey;
+use crate::export::standing;
 use crate::git::command::Git;
 use crate::process::version::{self, VersionAnswer};
 use crate::process::{Process, client, disk, files, is_program};
@@ -51,6 +53,7 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
         network: disk::network(nearest),
         client: client_version::find(process, root),
         transcripts: transcripts(root, client_dir.as_deref()),
+        export: export(process, root),
         home,
         client_dir,
         files,
@@ -60,6 +63,15 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
     facts.on_path = installed::on_path(process, root);
     facts.installed_plugins = installed::plugins(&facts);
     facts
+}
+
+/// What is known of what is sent elsewhere.
+fn export(process: &Process, root: &Path) -> ExportFacts {
+    let settings = standing::settings(process, root);
+    let view = View::open_quickly(root, process.home().as_deref()).ok().flatten();
+    let known = view.and_then(|view| standing::standing(&view, process.now()).ok());
+    let (cursor, backlog) = known.unwrap_or_default();
+    ExportFacts { settings, cursor, backlog }
 }
 
 fn settings_files(

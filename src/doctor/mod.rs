@@ -8,6 +8,7 @@
 
 pub mod commands;
 pub mod effect;
+pub mod export;
 pub mod facts;
 pub mod finding;
 pub mod gather;

@@ -2,7 +2,7 @@
 
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::Finding;
-use crate::doctor::{effect, handlers, machine, state, switches, twice, versions, wiring};
+use crate::doctor::{effect, export, handlers, machine, state, switches, twice, versions, wiring};
 
 pub struct Check {
     pub id: &'static str,
@@ -47,6 +47,7 @@ pub const CHECKS: &[Check] = &[
     check("HK023", "transcripts", "the client's transcripts of this project", machine::transcripts),
     check("HK024", "versions", "plugin, settings and program: one version", versions::versions),
     check("HK025", "programs", "how many `hookkeeper` the PATH leads to", versions::programs),
+    check("HK026", "export", "what is sent to an OpenTelemetry endpoint", export::export),
 ];
 
 const fn check(

@@ -63,6 +63,11 @@ pub fn acquire(file: File) -> io::Result<Taken> {
     acquire_within(Lock { file, dir: None }, PATIENCE)
 }
 
+/// The same with another patience.
+pub fn acquire_for(file: File, patience: Duration) -> io::Result<Taken> {
+    acquire_within(Lock { file, dir: None }, patience)
+}
+
 /// Opens a directory of ours, which comes second, and takes its lock; `None` if it is not to be had
 /// in time. What was removed or replaced while we waited is opened anew.
 pub fn acquire_in<T>(

@@ -28,6 +28,7 @@ pub mod dir;
 pub mod entries;
 pub mod exclude;
 pub mod execution;
+pub mod export;
 pub mod folders;
 pub mod home;
 pub mod journal;

@@ -3,7 +3,7 @@
 use crate::core::time;
 use crate::handoff;
 use crate::state::{Declared, Doc, Format};
-use crate::store::{settings_file, untrusted};
+use crate::store::{export, settings_file, untrusted};
 use crate::validate::documents;
 
 pub enum Place {
@@ -51,6 +51,7 @@ fn is_beside(path: &str) -> bool {
         ["state", "spool", name] => name.starts_with('.'),
         // The client's settings as they were.
         ["state", "settings", name] => settings_file::is_kept(name),
+        ["state", "export", name] => export::is_file_name(name),
         ["branches", ".gitignore"] => true,
         ["branches", _, "handoffs", name] => handoff::is_file_name(name),
         _ => false,
@@ -60,7 +61,8 @@ fn is_beside(path: &str) -> bool {
 /// Folders that documents are in, or notes for people.
 pub fn is_folder_of_ours(path: &str) -> bool {
     let segments: Vec<&str> = path.split('/').collect();
-    documents::has_documents(path) || matches!(segments.as_slice(), ["branches", _, "handoffs"])
+    documents::has_documents(path)
+        || matches!(segments.as_slice(), ["branches", _, "handoffs"] | ["state", export::FOLDER])
 }
 
 /// Whether a file below `.claude` is one that only we make, by its name: a document, what is beside

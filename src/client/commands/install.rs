@@ -11,7 +11,7 @@ use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
 use crate::client::settings::status_line::{self, Owner};
 use crate::client::settings::tree::Malformed;
-use crate::client::settings::{edit, faults, tree};
+use crate::client::settings::{edit, faults, flush_hooks, tree};
 use crate::client::version::{self, ClientVersion, OLDEST, Support};
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
@@ -22,6 +22,7 @@ use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
+use crate::export::standing;
 use crate::process::Process;
 use crate::store::settings_file::SettingsFile;
 
@@ -37,14 +38,29 @@ pub struct Arguments {
     statusline: bool,
     #[command(flatten)]
     commands: CommandsChoice,
+    /// Send what happens beside the turns, also if no endpoint is set yet (`export`)
+    #[arg(long)]
+    export: bool,
+}
+
+/// What is wired besides the hooks.
+#[derive(Clone, Copy, Default)]
+pub struct Extras {
+    pub status_line: bool,
+    pub flush: bool,
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let scope = options.target.scope(project)?;
     let other_line = other_status_line(project).filter(|_| options.statusline);
-    let with_line = options.statusline && other_line.is_none();
+    let is_sent =
+        || standing::settings(project.process, &project.root().unwrap_or_default()).is_on();
+    let with = Extras {
+        status_line: options.statusline && other_line.is_none(),
+        flush: options.export || is_sent(),
+    };
     if options.target.dry_run {
-        let edit = |text: &str, launch: &Launch| Ok(Some(edited_text(text, launch, with_line)?));
+        let edit = |text: &str, launch: &Launch| Ok(Some(edited_text(text, launch, with)?));
         let mut shown = preview(project, scope, edit)?;
         let commands = slash::install(project, scope, &options.commands, true)?;
         if let Some(stdout) = &mut shown.stdout {
@@ -62,8 +78,17 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     // found out before anything is made.
     slash::install(project, scope, &options.commands, true)?;
     let commands = slash::install(project, scope, &options.commands, false)?;
-    let mut lines = vec![wire(project, scope, with_line)?];
+    let mut lines = vec![wire(project, scope, with)?];
     lines.extend(other_line);
+    if with.flush {
+        lines.push(match scope {
+            Scope::Project => {
+                "Note: the file is everybody's, so nothing in it sends what happens: `hookkeeper export follow` does"
+                    .into()
+            }
+            Scope::Local | Scope::User => "What happens is sent beside the turns: hookkeeper export status".into(),
+        });
+    }
     if scope == Scope::Local {
         // The client does the same when it makes this file.
         let hidden = checkout::hide_from_git(&root, LOCAL_SETTINGS);
@@ -129,23 +154,26 @@ fn other_status_line(project: &Project) -> Option<String> {
     ))
 }
 
-fn edited_text(text: &str, launch: &Launch, with_line: bool) -> Result<String, Malformed> {
-    let wired = edit::wire(text, launch)?;
-    if with_line { status_line::wire(&wired, launch) } else { Ok(wired) }
+fn edited_text(text: &str, launch: &Launch, with: Extras) -> Result<String, Malformed> {
+    let mut wired = edit::wire(text, launch)?;
+    if with.flush {
+        wired = flush_hooks::wire(&wired, launch)?;
+    }
+    if with.status_line { status_line::wire(&wired, launch) } else { Ok(wired) }
 }
 
 /// Wires a scope's file, and with it the status line if that is wanted; says what was done. All
 /// that can be wrong with the file is found out before anything is made.
-pub fn wire(project: &Project, scope: Scope, with_line: bool) -> anyhow::Result<String> {
+pub fn wire(project: &Project, scope: Scope, with: Extras) -> anyhow::Result<String> {
     let launch = find_program(project.process, scope)?.launch;
     let (path, bytes) = read_scope(project, scope)?;
     let shown = project.shown(&path);
     let edited = |bytes: Option<&[u8]>| {
         let old = decode(bytes, &shown)?;
-        let new = edited_text(&old, &launch, with_line).with_context(|| shown.clone())?;
+        let new = edited_text(&old, &launch, with).with_context(|| shown.clone())?;
         Ok::<_, anyhow::Error>((bytes.is_none() || old != new).then_some(new))
     };
-    let what = match with_line {
+    let what = match with.status_line {
         true => format!("all {} events and the status line are", Kind::COUNT),
         false => format!("all {} events are", Kind::COUNT),
     };
@@ -183,7 +211,7 @@ pub fn wire(project: &Project, scope: Scope, with_line: bool) -> anyhow::Result<
         Some(path) => format!("the file as it was: {}", project.shown(&path)),
         None => "a new file".into(),
     };
-    let and_line = if with_line { " and the status line" } else { "" };
+    let and_line = if with.status_line { " and the status line" } else { "" };
     Ok(format!("{shown}: wired {} events{and_line} ({backup})", Kind::COUNT))
 }
 

@@ -1,8 +1,9 @@
 //! Our entries into the text of a settings file, and out of it. Each step changes one place and
 //! reads the text again, so that no step has to know what another one moved.
 
+use crate::client::settings::flush_hooks;
 use crate::client::settings::handler::{
-    Launch, PROGRAM, is_compound, is_current, is_ours, wired_group,
+    Launch, PROGRAM, is_compound, is_current, is_flush, is_ours, wired_group,
 };
 use crate::client::settings::layout::Layout;
 use crate::client::settings::matcher::is_equivalent;
@@ -17,6 +18,10 @@ pub fn wire(text: &str, launch: &Launch) -> Result<String, Malformed> {
     text = remove_entries(
         text,
         &|event, matcher, handler, first| {
+            // What sends is wired by itself.
+            if is_flush(handler) {
+                return false;
+            }
             let row = Kind::from_wire(event).map(Kind::row);
             let stays = row.is_some_and(|row| {
                 is_equivalent(row.matcher, matcher) && is_current(handler, row, launch)
@@ -80,7 +85,9 @@ pub fn is_wired(text: &str) -> bool {
 /// Whether there is anything of ours in it: an entry, or the status line.
 pub fn has_ours(text: &str) -> bool {
     let status_line = |root: Node| root.members().iter().any(status_line::is_ours);
-    is_wired(text) || tree::parse(text).is_ok_and(status_line)
+    is_wired(text)
+        || tree::parse(text).is_ok_and(|root| flush_hooks::is_wired(&root))
+        || tree::parse(text).is_ok_and(status_line)
 }
 
 /// Nothing but blanks: as good as no file.
@@ -181,11 +188,11 @@ fn find_removable<'a>(
                 let matcher = group.get("matcher").and_then(Node::text);
                 let Some(handlers) = group.get("hooks") else { continue };
                 for (n, handler) in handlers.elements().iter().enumerate() {
-                    if !is_ours(handler) {
+                    if !is_ours(handler) && !is_flush(handler) {
                         continue;
                     }
                     if !is_removed(&event.key, matcher, handler, !stayed) {
-                        stayed = true;
+                        stayed |= is_ours(handler);
                         continue;
                     }
                     let alone = |holder: &Node| holder.elements().len() == 1;

@@ -96,6 +96,11 @@ fn runs_us(step: &[String], word: &str) -> bool {
     command_line::program(step) == PROGRAM && step.get(1).is_some_and(|given| given == word)
 }
 
+/// Whether a handler sends what happened (`settings/flush_hooks.rs`).
+pub fn is_flush(handler: &Node) -> bool {
+    matches!(steps(handler).as_deref(), Some([step]) if runs_us(step, "export"))
+}
+
 /// Whether the client's status line is ours, and nothing else.
 pub fn is_our_status_line(value: &Node) -> bool {
     matches!(steps(value).as_deref(), Some([step]) if runs_us(step, "statusline"))

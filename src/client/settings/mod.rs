@@ -6,6 +6,7 @@
 
 pub mod edit;
 pub mod faults;
+pub mod flush_hooks;
 pub mod handler;
 pub mod keys;
 pub mod layout;

@@ -97,7 +97,7 @@ fn collect(store: &Store, limits: Limits, dry_run: bool) -> (Vec<SessionFiles>, 
     let mut kept = journal::sessions::list(&folder);
     kept.retain(|files| !gone.contains(files));
     if !dry_run {
-        prune::remove(&folder, &gone);
+        prune::remove(state, &folder, &gone);
     }
     (gone, kept)
 }

@@ -9,10 +9,12 @@
 //! because an append of one write needs none. Nothing here is synced, and nothing here fails a
 //! hook: the documents matter more.
 
+pub mod lost;
 mod matching;
 pub mod prune;
 pub mod read;
 pub mod sessions;
+pub mod unsent;
 
 use std::rc::Rc;
 
@@ -77,6 +79,8 @@ pub fn add(state: &Dir, entries: &[Entry], limits: Option<Limits>) {
         let Ok(appended) = folder.append_lines(&file_name(&stem), &lines) else { continue };
         let Some(limits) = limits else { continue };
         if appended.size > LARGEST_FILE {
+            let earlier = [earlier_name(&stem)];
+            lost::note(state, &folder, &stem, &earlier, Some(&file_name(&stem)));
             let _ = folder.rename(&file_name(&stem), &folder, &earlier_name(&stem));
         }
         if appended.size_before == 0 {

@@ -3,6 +3,7 @@
 
 use crate::core::settings::Settings;
 use crate::store::dir::Dir;
+use crate::store::journal::lost;
 use crate::store::journal::sessions::{self, SessionFiles};
 
 /// What `keep_sessions` and `keep_megabytes` say.
@@ -32,7 +33,7 @@ pub fn at_new_session(state: &Dir, folder: &Dir, just: &str, limits: Limits) {
     }
     let mut too_old = too_old(state, folder, limits);
     too_old.retain(|session| session.stem != just);
-    remove(folder, &too_old);
+    remove(state, folder, &too_old);
 }
 
 /// The sessions whose journals are beyond the limits, oldest last.
@@ -53,8 +54,9 @@ pub fn too_old(state: &Dir, folder: &Dir, limits: Limits) -> Vec<SessionFiles> {
 }
 
 /// Removes journals. What cannot be removed stays, and stops nothing.
-pub fn remove(folder: &Dir, sessions: &[SessionFiles]) {
+pub fn remove(state: &Dir, folder: &Dir, sessions: &[SessionFiles]) {
     for session in sessions {
+        lost::note(state, folder, &session.stem, &session.files(), None);
         for name in session.files() {
             let _ = folder.remove(&name);
         }

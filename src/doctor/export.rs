@@ -1,0 +1,63 @@
+//! HK026: what is sent elsewhere, if anything is. The network is not asked: whoever sends has noted
+//! what came of it.
+
+use crate::core::text::plural;
+use crate::doctor::facts::Facts;
+use crate::doctor::finding::{Finding, or_ok};
+use crate::export::backlog::Backlog;
+use crate::export::cursor::Cursor;
+use crate::export::settings::ExportSettings;
+
+/// Tries that came to nothing, after which it is no accident.
+const TRIES: u32 = 3;
+/// More than so much waits only if nobody sends.
+const MUCH: u64 = 4 << 20;
+
+#[derive(Default)]
+pub struct ExportFacts {
+    pub settings: ExportSettings,
+    pub cursor: Cursor,
+    pub backlog: Backlog,
+}
+
+pub fn export(facts: &Facts) -> Vec<Finding> {
+    let ExportFacts { settings, cursor, backlog } = &facts.export;
+    let mut problems: Vec<Finding> = settings
+        .faults
+        .iter()
+        .map(|fault| Finding::warning(fault, "`hookkeeper export status` shows what holds."))
+        .collect();
+    if settings.is_on() {
+        if let Some(trouble) = cursor.trouble.as_ref().filter(|trouble| trouble.tries >= TRIES) {
+            problems.push(Finding::warning(
+                format!("nothing was sent since {}: {}", trouble.since, trouble.what),
+                "`hookkeeper export test` tries it at once.",
+            ));
+        }
+        if backlog.bytes > MUCH {
+            problems.push(Finding::warning(
+                format!("{} MB of journals wait to be sent", backlog.bytes >> 20),
+                "Run `hookkeeper export flush`; `hookkeeper install` wires a hook that does it.",
+            ));
+        }
+    }
+    let dropped = &cursor.dropped;
+    if dropped.bytes > 0 {
+        let files = plural(usize::try_from(dropped.sessions).unwrap_or(0), "journal");
+        problems.push(Finding::warning(
+            format!("{} bytes of {files} went before they were sent", dropped.bytes),
+            "Raise `keep_megabytes`, or send more often.",
+        ));
+    }
+    if dropped.refused > 0 {
+        let why = dropped.why.as_deref().unwrap_or("it does not say why");
+        problems.push(Finding::note(
+            format!("the endpoint did not take {} records: {why}", dropped.refused),
+            "",
+        ));
+    }
+    or_ok(problems, || match &settings.endpoint {
+        Some(endpoint) => format!("what happens is sent to {}", endpoint.url),
+        None => "nothing is sent elsewhere".into(),
+    })
+}

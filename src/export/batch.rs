@@ -1,0 +1,114 @@
+//! The next lines to send, of all sessions together, and what they come to.
+
+use crate::core::journal::Entry;
+use crate::core::time::Time;
+use crate::export::cursor::{Cursor, Position};
+use crate::export::logs;
+use crate::export::otlp::{LogRecord, Span};
+use crate::export::what_to_send::WhatToSend;
+use crate::store::journal::Journal;
+use crate::store::journal::read;
+use crate::store::journal::sessions::SessionFiles;
+
+/// How much one request may be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub lines: usize,
+    /// Of the journal; a request is two to three times as large.
+    pub bytes: u64,
+}
+
+pub const LIMITS: Limits = Limits { lines: 1000, bytes: 1 << 20 };
+
+#[derive(Default)]
+pub struct Batch {
+    pub lines: usize,
+    pub bytes: u64,
+    pub logs: Vec<LogRecord>,
+    pub spans: Vec<Span>,
+}
+
+/// What lines are taken.
+pub struct Source<'a> {
+    pub journal: &'a Journal,
+    /// The oldest first.
+    pub sessions: Vec<SessionFiles>,
+    /// Not what is older.
+    pub since: Option<&'a str>,
+    pub send: WhatToSend,
+    /// Whether lines are counted for the metrics.
+    pub counts: bool,
+    pub now: Time,
+}
+
+impl Source<'_> {
+    /// Takes lines behind the cursor and moves it; an empty batch means that there are no more.
+    pub fn next_batch(&self, cursor: &mut Cursor, limits: Limits) -> Batch {
+        let mut batch = Batch::default();
+        let mut buffer = Vec::new();
+        for session in &self.sessions {
+            let position = cursor.sessions.entry(session.stem.clone()).or_default();
+            if position.seen == session.bytes {
+                continue;
+            }
+            let mut position = std::mem::take(position);
+            let is_done =
+                self.read(&session.stem, &mut position, cursor, limits, &mut batch, &mut buffer);
+            if is_done {
+                position.seen = session.bytes;
+            }
+            cursor.sessions.insert(session.stem.clone(), position);
+            if !is_done {
+                break;
+            }
+        }
+        batch
+    }
+
+    /// Reads one session; `false` if the batch is full before its end.
+    fn read(
+        &self,
+        stem: &str,
+        position: &mut Position,
+        cursor: &mut Cursor,
+        limits: Limits,
+        batch: &mut Batch,
+        buffer: &mut Vec<u8>,
+    ) -> bool {
+        for mut part in self.journal.behind(stem, &position.file, position.at) {
+            position.file.clone_from(&part.file);
+            position.at = part.at;
+            while part.next_lines(buffer) {
+                // What was passed over counts as read.
+                position.at = part.at;
+                for line in buffer.split_inclusive(|byte| *byte == b'\n') {
+                    if batch.lines >= limits.lines || batch.bytes >= limits.bytes {
+                        return false;
+                    }
+                    if let Some(entry) = read::parse(line) {
+                        self.take(&entry, position, cursor, batch);
+                    }
+                    batch.lines += 1;
+                    batch.bytes += line.len() as u64;
+                    position.at += line.len() as u64;
+                }
+                part.at = position.at;
+            }
+        }
+        true
+    }
+
+    fn take(&self, entry: &Entry, position: &mut Position, cursor: &mut Cursor, batch: &mut Batch) {
+        let is_wanted = self.since.is_none_or(|since| entry.time.as_str() >= since);
+        let spans = position.track.spans(entry);
+        if self.counts {
+            cursor.counters.count(entry, &mut position.used);
+        }
+        if is_wanted && self.send.traces {
+            batch.spans.extend(spans);
+        }
+        if is_wanted && self.send.logs {
+            batch.logs.extend(logs::records(entry, self.send, self.now));
+        }
+    }
+}

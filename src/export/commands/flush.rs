@@ -1,0 +1,207 @@
+//! `hookkeeper export flush` and `backfill`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::console::project::{Project, print_json};
+use crate::console::projects::known_projects;
+use crate::core::journal::EntryKind;
+use crate::core::json::Object;
+use crate::core::outcome::Outcome;
+use crate::core::text::plural;
+use crate::core::time;
+use crate::export::commands::exporter::{self, Asked, Done};
+use crate::export::flush::Flushed;
+use crate::export::standing;
+use crate::history::commands::since;
+use crate::process::deadline::Deadline;
+use crate::process::stdin::{self, Payload};
+use crate::store::journal;
+use crate::store::journal::read::Order;
+use crate::store::view::View;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// All projects of this user, not only this one
+    #[arg(long)]
+    all_projects: bool,
+    /// As an async hook: the payload comes on stdin, nothing is printed, nothing ever fails
+    #[arg(long, conflicts_with_all = ["all_projects", "json"])]
+    hook: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct BackfillArguments {
+    /// Not what is older: 7d, 30d, or a date
+    #[arg(long, value_name = "WHEN")]
+    since: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Somebody who sends is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+const HOOK_PATIENCE: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(600);
+const HOOK_LIMIT: Duration = Duration::from_secs(20);
+/// The hook that writes the line runs at the same time.
+const AFTER_THE_HOOK: Duration = Duration::from_millis(200);
+/// A session's last line is waited for so long.
+const LAST_LINE: Duration = Duration::from_secs(3);
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if options.hook {
+        // Whatever is wrong is in the cursor, for `status` and `doctor`.
+        let _ = as_hook(project);
+        return Ok(Outcome::quiet());
+    }
+    let roots: Vec<PathBuf> = match options.all_projects {
+        true => known_projects(project).into_iter().map(|known| known.root).collect(),
+        false => vec![project.root()?],
+    };
+    let asked = Asked {
+        patience: PATIENCE,
+        is_urgent: true,
+        with_metrics: true,
+        limit: LIMIT,
+        again_since: None,
+    };
+    let mut lines = Vec::new();
+    let mut failed = None;
+    for root in roots {
+        let settings = standing::settings(project.process, &root);
+        let mut http = exporter::connect(project, &settings)?;
+        let done = exporter::flush(project, &root, &settings, &mut http, asked)?;
+        if let Done::Flushed(Flushed { trouble: Some(why), .. }) = &done {
+            failed = Some(format!("not all was sent: {why}"));
+        }
+        if options.json {
+            return said_json(&done, http.sent, failed);
+        }
+        let name = match options.all_projects {
+            true => format!("{}: ", project.shown(&root)),
+            false => String::new(),
+        };
+        lines.push(format!("{name}{}", said(&done)));
+    }
+    let stderr = failed.as_ref().map(|why| why.as_str().into());
+    let code = u8::from(failed.is_some());
+    Ok(Outcome { stdout: Some(lines.join("\n").into()), stderr, code })
+}
+
+pub fn backfill(project: &Project, options: &BackfillArguments) -> anyhow::Result<Outcome> {
+    let since = since(project, Some(&options.since))?.unwrap_or_default();
+    let root = project.root()?;
+    let settings = standing::settings(project.process, &root);
+    let mut http = exporter::connect(project, &settings)?;
+    let asked = Asked {
+        patience: PATIENCE,
+        is_urgent: true,
+        with_metrics: false,
+        limit: LIMIT,
+        again_since: Some(&since),
+    };
+    let done = exporter::flush(project, &root, &settings, &mut http, asked)?;
+    let failed = match &done {
+        Done::Flushed(Flushed { trouble: Some(why), .. }) => {
+            Some(format!("not all was sent: {why}"))
+        }
+        _ => None,
+    };
+    if options.json {
+        return said_json(&done, http.sent, failed);
+    }
+    let code = u8::from(failed.is_some());
+    let stderr = failed.map(Into::into);
+    Ok(Outcome { stdout: Some(said(&done).into()), stderr, code })
+}
+
+fn said(done: &Done) -> String {
+    match done {
+        Done::Flushed(flushed) => {
+            let count =
+                |count: u64, what: &str| plural(usize::try_from(count).unwrap_or(usize::MAX), what);
+            let mut text = format!(
+                "Sent {} and {} of {}",
+                count(flushed.logs, "log record"),
+                count(flushed.spans, "span"),
+                count(flushed.lines, "line"),
+            );
+            if flushed.points > 0 {
+                text.push_str(&format!(", {}", count(flushed.points, "metric")));
+            }
+            if flushed.refused > 0 {
+                text.push_str(&format!("; {} not taken", count(flushed.refused, "record")));
+            }
+            if flushed.is_cut {
+                text.push_str("; there is more, and the time was over");
+            }
+            text + "."
+        }
+        Done::NoState => "There is no state here yet.".into(),
+        Done::Off => "`systems.export` is off in this project: nothing is sent.".into(),
+        Done::Busy => "Somebody else is sending; nothing was done.".into(),
+        Done::TooEarly(next) => format!("After a failure it waits until {next}."),
+    }
+}
+
+fn said_json(done: &Done, sent: u64, failed: Option<String>) -> anyhow::Result<Outcome> {
+    let value = match done {
+        Done::Flushed(flushed) => json!({"flushed": flushed, "bytes_on_the_wire": sent}),
+        other => json!({"flushed": null, "why": said(other)}),
+    };
+    let code = u8::from(failed.is_some());
+    Ok(Outcome { code, stderr: failed.map(Into::into), ..print_json(&value)? })
+}
+
+/// Beside the client's turn. At a session's end its last line is waited for: that hook runs at the
+/// same time, and nobody else would send it.
+fn as_hook(project: &Project) -> anyhow::Result<()> {
+    let (Payload::Whole(bytes) | Payload::Refused(bytes, _)) = stdin::read();
+    let payload = Object::parse(&bytes).ok();
+    let root = project.root()?;
+    let settings = standing::settings(project.process, &root);
+    if !settings.is_on() {
+        return Ok(());
+    }
+    let text = |key: &str| payload.as_ref().and_then(|payload| payload.word(key));
+    let session =
+        text("session_id").filter(|_| text("hook_event_name").as_deref() == Some("SessionEnd"));
+    match session {
+        Some(session) => wait_for_end(project, &root, &session),
+        None => std::thread::sleep(AFTER_THE_HOOK),
+    }
+    let mut http = exporter::connect(project, &settings)?;
+    let asked = Asked {
+        patience: HOOK_PATIENCE,
+        is_urgent: false,
+        with_metrics: false,
+        limit: HOOK_LIMIT,
+        again_since: None,
+    };
+    exporter::flush(project, &root, &settings, &mut http, asked)?;
+    Ok(())
+}
+
+fn wait_for_end(project: &Project, root: &std::path::Path, session: &str) {
+    let deadline = Deadline::after(LAST_LINE);
+    let began = time::spell_millis(project.process.now() - chrono::TimeDelta::seconds(5));
+    loop {
+        std::thread::sleep(AFTER_THE_HOOK / 2);
+        let view = View::open_quickly(root, project.process.home().as_deref()).ok().flatten();
+        let has_ended = view.is_some_and(|view| {
+            let journal = view.journal();
+            let newest = journal.of_stem(&journal::stem(session), Order::NewestFirst);
+            newest.take(10).any(|line| line.kind == EntryKind::End && line.time >= began)
+        });
+        if has_ended || deadline.is_over() {
+            return;
+        }
+    }
+}

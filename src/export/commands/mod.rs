@@ -1,0 +1,41 @@
+//! `hookkeeper export`: status, test, flush, follow, backfill.
+
+mod exporter;
+mod flush;
+mod follow;
+mod http;
+mod status;
+mod test;
+
+use crate::console::project::Project;
+use crate::core::outcome::Outcome;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Where it goes, how far it is, what waits, what was lost
+    Status(status::Arguments),
+    /// Send one record of each kind, and say what becomes of it
+    Test(test::Arguments),
+    /// Send what has not been sent yet
+    Flush(flush::Arguments),
+    /// Go on sending, until a signal ends it: for a service
+    Follow(follow::Arguments),
+    /// Send again what happened since a time; ids stay, so nothing need count twice
+    Backfill(flush::BackfillArguments),
+}
+
+pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    match &options.action {
+        Action::Status(options) => status::run(project, options),
+        Action::Test(options) => test::run(project, options),
+        Action::Flush(options) => flush::run(project, options),
+        Action::Follow(options) => follow::run(project, options),
+        Action::Backfill(options) => flush::backfill(project, options),
+    }
+}

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The queries of deploy/grafana/hookkeeper.json, run by ClickHouse itself (chdb from PyPI) on what the program really
+sends:
+
+    python3 tests/fleet/dashboards.py --binary PATH
+
+The tables have the columns that the collector's ClickHouse exporter makes. Exit status: 0, 1, or 3 if chdb cannot be had.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+CACHE = Path(os.environ.get("HOOKKEEPER_FLEET_DIR", Path.home() / ".cache/hookkeeper-fleet"))
+PYTHON = CACHE / "bin/python"
+TABLES = """
+CREATE TABLE otel_logs (Timestamp DateTime64(9), TraceId String, SpanId String, SeverityText String, ServiceName String,
+  Body String, ResourceAttributes Map(String, String), LogAttributes Map(String, String), EventName String)
+  ENGINE = MergeTree ORDER BY Timestamp;
+CREATE TABLE otel_traces (Timestamp DateTime64(9), TraceId String, SpanId String, ParentSpanId String, SpanName String,
+  ResourceAttributes Map(String, String), SpanAttributes Map(String, String), Duration UInt64, StatusCode String)
+  ENGINE = MergeTree ORDER BY Timestamp;
+CREATE TABLE otel_metrics_gauge (TimeUnix DateTime64(9), MetricName String, ResourceAttributes Map(String, String),
+  Attributes Map(String, String), Value Float64) ENGINE = MergeTree ORDER BY TimeUnix;
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", type=Path, required=True)
+    options = parser.parse_args()
+    if not have_chdb():
+        print("nothing was tested: chdb cannot be had")
+        return 3
+    if Path(sys.prefix).resolve() != CACHE.resolve():
+        os.execv(PYTHON, [str(PYTHON), *sys.argv])
+    from chdb import session
+    store = session.Session()
+    store.query("CREATE DATABASE otel")
+    store.query("USE otel")
+    for table in TABLES.split(";"):
+        if table.strip():
+            store.query(table)
+    fill(store, sent(options.binary.resolve()))
+    failures = 0
+    answers = {}
+    for panel in json.loads((REPOSITORY / "deploy/grafana/hookkeeper.json").read_text())["panels"]:
+        sql = panel["targets"][0]["rawSql"]
+        for column in ("Timestamp", "TimeUnix"):
+            sql = sql.replace(f"$__timeFilter({column})", "1")
+        try:
+            rows = [json.loads(line) for line in str(store.query(sql, "JSONEachRow")).splitlines()]
+        except Exception as error:
+            rows, failures = str(error)[:300], failures + 1
+        answers[panel["title"]] = rows
+    failures += check(answers)
+    print("FAILED" if failures else "ok")
+    return 1 if failures else 0
+
+
+def have_chdb():
+    if not PYTHON.exists() and subprocess.run([sys.executable, "-m", "venv", CACHE]).returncode:
+        return False
+    if subprocess.run([PYTHON, "-c", "import chdb"], capture_output=True).returncode == 0:
+        return True
+    return subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "chdb"], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def sent(binary):
+    """What the program sends of two sessions: one has ended, in one an agent runs and a person is waited for."""
+    bodies = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory(prefix="hookkeeper-dashboards-") as home:
+        project = Path(home) / "shop"
+        project.mkdir()
+        transcript = Path(home) / "t.jsonl"
+        answer = {"type": "assistant", "timestamp": now(), "message": {
+            "id": "m1", "model": "claude-opus-4-5", "role": "assistant", "content": [],
+            "usage": {"input_tokens": 1000, "output_tokens": 500, "cache_read_input_tokens": 0,
+                      "cache_creation_input_tokens": 0}}}
+        transcript.write_text(json.dumps(answer) + "\n")
+        environment = {"HOME": home, "PATH": os.environ["PATH"], "CLAUDE_PID": "1", "CLAUDE_PROJECT_DIR": str(project),
+                       "HOOKKEEPER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}"}
+
+        def run(*words, stdin=""):
+            done = subprocess.run([binary, *words], cwd=project, env=environment, input=stdin, text=True,
+                                  capture_output=True)
+            assert done.returncode == 0, done.stderr
+
+        def event(session, name, **fields):
+            payload = {"session_id": session, "hook_event_name": name, "cwd": str(project),
+                       "transcript_path": str(transcript), **fields}
+            run("hook", stdin=json.dumps(payload) + "\n")
+
+        for session in ("ended", "lives"):
+            event(session, "SessionStart", source="startup")
+            event(session, "UserPromptSubmit", prompt="look at the till", prompt_id=f"p-{session}")
+            event(session, "SubagentStart", agent_id=f"a-{session}", agent_type="Explore")
+            event(session, "PostToolUseFailure", tool_name="Bash", tool_use_id=f"t-{session}", error="Exit code 2",
+                  tool_input={"command": "make"}, duration_ms=40)
+            if session == "ended":
+                event(session, "SubagentStop", agent_id="a-ended", agent_type="Explore", last_assistant_message="ok",
+                      background_tasks=[], stop_hook_active=False)
+                event(session, "Stop", stop_hook_active=False, background_tasks=[])
+                event(session, "SessionEnd", reason="other")
+        event("lives", "Notification", notification_type="permission_prompt", message="May I?")
+        run("export", "flush")
+    server.shutdown()
+    return bodies
+
+
+def now():
+    import datetime
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def attributes(holder):
+    return {one["key"]: str(next(iter(one["value"].values()))) for one in holder["attributes"]}
+
+
+def fill(store, bodies):
+    def insert(table, rows):
+        if rows:
+            store.query(f"INSERT INTO {table} FORMAT JSONEachRow " + "\n".join(json.dumps(row) for row in rows))
+
+    def time(record, key):
+        nanos = int(record[key])
+        return f"{nanos // 10**9}.{nanos % 10**9:09}"
+    logs, spans, gauges = [], [], []
+    for path, body in bodies:
+        (resources,) = body.values()
+        for of_resource in resources:
+            resource = attributes(of_resource["resource"])
+            for scope in next(value for key, value in of_resource.items() if key.startswith("scope")):
+                for one in scope.get("logRecords", []):
+                    logs.append({"Timestamp": time(one, "timeUnixNano"), "TraceId": one["traceId"], "SpanId": one["spanId"],
+                                 "SeverityText": one["severityText"], "ServiceName": resource["service.name"],
+                                 "Body": one["body"]["stringValue"], "ResourceAttributes": resource,
+                                 "LogAttributes": attributes(one), "EventName": one["eventName"]})
+                for one in scope.get("spans", []):
+                    length = int(one["endTimeUnixNano"]) - int(one["startTimeUnixNano"])
+                    spans.append({"Timestamp": time(one, "startTimeUnixNano"), "TraceId": one["traceId"],
+                                  "SpanId": one["spanId"], "ParentSpanId": one.get("parentSpanId", ""),
+                                  "SpanName": one["name"], "ResourceAttributes": resource,
+                                  "SpanAttributes": attributes(one), "Duration": length,
+                                  "StatusCode": "Error" if one["status"]["code"] == 2 else "Unset"})
+                for one in scope.get("metrics", []):
+                    for point in one.get("gauge", {}).get("dataPoints", []):
+                        gauges.append({"TimeUnix": time(point, "timeUnixNano"), "MetricName": one["name"],
+                                       "ResourceAttributes": resource, "Attributes": attributes(point),
+                                       "Value": point["asDouble"]})
+    insert("otel_logs", logs)
+    insert("otel_traces", spans)
+    insert("otel_metrics_gauge", gauges)
+
+
+def check(answers):
+    failures = 0
+
+    def holds(title, is_so):
+        nonlocal failures
+        rows = answers[title]
+        good = isinstance(rows, list) and bool(rows) and is_so(rows)
+        print(f"{'ok    ' if good else 'FAILED'} {title}: {json.dumps(rows)[:300]}")
+        failures += not good
+    holds("What agents do now", lambda rows: [row["agent"] for row in rows] == ["Explore"] and len(rows) == 1)
+    holds("Who waits for a person", lambda rows: [row["session"] for row in rows] == ["lives"])
+    holds("Cost of the last 7 days", lambda rows: rows[0]["model"] == "claude-opus-4-5" and float(rows[0]["dollars"]) > 0)
+    holds("Cost by day", lambda rows: len(rows) == 1)
+    holds("Errors by class", lambda rows: sum(int(row["errors"]) for row in rows) == 2)
+    holds("Tools", lambda rows: rows[0]["tool"] == "Bash" and int(rows[0]["failed"]) == 2)
+    holds("Hook time", lambda rows: float(rows[0]["median"]) > 0)
+    holds("Agents that run", lambda rows: float(rows[0]["agents"]) == 1)
+    if not isinstance(answers["What became of loops"], list):
+        print("FAILED What became of loops", answers["What became of loops"])
+        failures += 1
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main())
