@@ -137,6 +137,11 @@ pub enum Command {
         hookkeeper execute start docs/tasks/shop L1-001\n  hookkeeper execute status docs/tasks/shop"
     )]
     Execute(crate::execute::commands::Arguments),
+    /// Executions of several machines, as their remote knows them
+    #[command(
+        after_help = "Examples:\n  hookkeeper fleet status\n  hookkeeper fleet status --remote upstream --json"
+    )]
+    Fleet(crate::execute::commands::fleet::Arguments),
     /// Tasks in units: each done, confirmed and verified in its turn
     #[command(
         after_help = "Examples:\n  hookkeeper iterative new user-auth --task 'User authentication' \\\n    \

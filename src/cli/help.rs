@@ -35,6 +35,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "autonomous",
             "iterative",
             "execute",
+            "fleet",
             "queue",
             "gate",
             "run-gate",

@@ -142,6 +142,7 @@ fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> 
         Command::Iterative(options) => iterative::run(project, options),
         Command::Loop(options) => work::queue_loop::run(project, options),
         Command::Execute(options) => crate::execute::commands::run(project, options),
+        Command::Fleet(options) => crate::execute::commands::fleet::run(project, options),
         Command::Queue(options) => work::items::run(project, options),
         Command::Loops => Ok(Outcome::printed(help::WHICH_LOOP)),
         Command::Gate(options) => work::gate::run(project, options),

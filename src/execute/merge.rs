@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use crate::execute::document::{
-    Claim, ClaimedStep, Execution, ExecutionStatus, QueueStatus, TaskStatus,
+    Claim, ClaimedStep, Execution, ExecutionStatus, QueueStatus, TaskRecord, TaskStatus,
 };
 use crate::execute::merge_commit::{self, MergeMessage, PreparedMerge};
+use crate::execute::remote::{Coordination, merging};
 use crate::execute::transitions::{self, FailedAttempt};
 use crate::execute::{
     Error, LockedRepository, Repository, Result, TasksFolder, recover, task_branch, worktree_status,
@@ -23,7 +24,7 @@ pub struct MergeOutcome {
 }
 
 /// Whose turn it is.
-enum QueueHead {
+pub enum QueueHead {
     Nobody,
     /// A task that this process has claimed.
     Own(String),
@@ -40,10 +41,13 @@ pub fn merge_all(
     state: &Execution,
 ) -> Result<(Vec<MergeOutcome>, Option<String>)> {
     let mut outcomes: Vec<MergeOutcome> = Vec::new();
-    if state.open_merges().next().is_none() {
+    if state.open_merges().next().is_none() && state.remote.is_none() {
         return Ok((outcomes, None));
     }
     let repository = folder.repository(state)?;
+    if let Some(shared) = Coordination::of(folder, &repository, state) {
+        return merging::merge_all(folder, &repository, &shared);
+    }
     // Before anything is claimed; later merges are looked at again under git's lock.
     loop {
         let state = folder.load()?;
@@ -88,13 +92,32 @@ pub fn complete_merge(
 ) -> Result<Option<String>> {
     let task = folder.load()?.tasks.remove(id).unwrap_or_default();
     let path = task.worktree_path.as_deref().map(Path::new);
-    let obstacle = worktree_status::remove_unless_used(repository, id, path, &task)?;
+    let obstacle = match extra_commits(repository, id, &task, commit)? {
+        None => worktree_status::remove_unless_used(repository, id, path, &task)?,
+        kept => kept,
+    };
     folder.update(|state| transitions::complete_task(state, id, commit, &folder.now()))?;
     Ok(obstacle.map(|why| format!("its worktree stays: {why}")))
 }
 
+/// A branch of this clone may have more than what another one verified: why it stays.
+fn extra_commits(
+    repository: &LockedRepository,
+    id: &str,
+    task: &TaskRecord,
+    commit: &str,
+) -> Result<Option<String>> {
+    let branch = task_branch(id);
+    if task.remote.is_none() {
+        return Ok(None);
+    }
+    let Some(tip) = repository.branch_tip(&branch)? else { return Ok(None) };
+    let is_merged = repository.contains(commit, &tip)?;
+    Ok((!is_merged).then(|| format!("{branch} has commits that were not merged")))
+}
+
 /// What was done before something went wrong.
-fn summarize(outcomes: &[MergeOutcome]) -> String {
+pub fn summarize(outcomes: &[MergeOutcome]) -> String {
     let merged = outcomes.iter().filter(|outcome| outcome.commit.is_some());
     let merged: Vec<&str> = merged.map(|outcome| outcome.id.as_str()).collect();
     let notes = outcomes.iter().filter_map(|o| Some(format!("{}: {}; ", o.id, o.note.as_ref()?)));
@@ -111,10 +134,7 @@ fn check_preconditions(
     repository: &Repository,
     state: &Execution,
 ) -> Result<()> {
-    if state.status == ExecutionStatus::Stopped {
-        let resume = folder.command("resume");
-        refuse!("the execution is stopped; {resume} goes on");
-    }
+    refuse_stopped(folder, state)?;
     // An interrupted merge may have left any of the rest; it is looked at first.
     let first = state.open_merges().next().and_then(|queued| state.tasks.get(&queued.task_id));
     if first.and_then(|task| task.claim.as_ref()).is_some() {
@@ -127,7 +147,16 @@ fn check_preconditions(
     repository.ensure_clean(folder.path())
 }
 
-fn claim_first(folder: &TasksFolder) -> Result<QueueHead> {
+pub fn refuse_stopped(folder: &TasksFolder, state: &Execution) -> Result<()> {
+    if state.status == ExecutionStatus::Stopped {
+        let resume = folder.command("resume");
+        refuse!("the execution is stopped; {resume} goes on");
+    }
+    Ok(())
+}
+
+/// Claims the first of the queue for this process.
+pub fn claim_first(folder: &TasksFolder) -> Result<QueueHead> {
     folder.update(|state| {
         let Some(id) = state.open_merges().next().map(|queued| queued.task_id.clone()) else {
             return Ok(QueueHead::Nobody);
@@ -236,7 +265,7 @@ fn merge_task(
 }
 
 /// The attempt failed in the merge: the base branch is as it was, the worktree stays.
-fn fail_merge(
+pub fn fail_merge(
     folder: &TasksFolder,
     id: &str,
     message: &str,

@@ -23,6 +23,7 @@ pub mod rebuild;
 pub mod reconcile;
 pub mod recover;
 pub mod registry;
+pub mod remote;
 pub mod repository;
 pub mod reset;
 pub mod resume;

@@ -9,6 +9,9 @@ use crate::core::text::{Extra, clip, plural};
 use crate::execute::counts::stale_counts;
 use crate::execute::document::{self, Execution, FILE, TaskRecord, VERSION};
 use crate::execute::plan::TaskPlan;
+use crate::execute::remote::Coordination;
+use crate::execute::remote::apply::{self, Reading};
+use crate::execute::remote::join::{self, Sharing};
 use crate::execute::{
     Correction, Error, GitFacts, Repository, Result, TasksFolder, locate, plan_files, plan_sync,
     reconcile, setup, worktree,
@@ -21,6 +24,7 @@ const TRIES: usize = 20;
 pub struct RebuildOptions<'a> {
     pub project_path: Option<PathBuf>,
     pub base: Option<&'a str>,
+    pub remote: Option<&'a str>,
     /// The project of a plan, if nobody says.
     pub default_project: &'a dyn Fn(&TaskPlan) -> Result<PathBuf>,
 }
@@ -88,6 +92,7 @@ fn try_rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Option<
         }
     }
     let repository = folder.repository(&state)?;
+    corrections.extend(read_remote(folder, &repository, &mut state, options.remote)?);
     let repository = repository.lock()?;
     worktree::repair(&repository, &state)?;
     let facts = repository.read_facts(&state)?;
@@ -107,6 +112,34 @@ fn try_rebuild(folder: &TasksFolder, options: &RebuildOptions) -> Result<Option<
     let state = folder.write(&locked, known.as_ref(), after)?;
     let old = known.filter(|known| known.base_branch.is_some());
     Ok(Some(Rebuilt { state, corrections, old_tasks_path: old.map(|old| old.tasks_path) }))
+}
+
+/// What the remote of a shared execution says, whatever it said before.
+fn read_remote(
+    folder: &TasksFolder,
+    repository: &Repository,
+    state: &mut Execution,
+    named: Option<&str>,
+) -> Result<Vec<Correction>> {
+    if let Some(remote) = named.filter(|name| state.remote.as_ref().is_none_or(|r| r.name != *name))
+    {
+        let sharing = Sharing { remote, lease: None, dry_run: false };
+        join::share(folder, repository, state, &sharing)?;
+    }
+    let Some(shared) = Coordination::of(folder, repository, state) else { return Ok(Vec::new()) };
+    let snapshot = match shared.read() {
+        Ok(snapshot) => snapshot,
+        Err(trouble) => {
+            let text = format!("{}; it was not compared", trouble.explain(&shared.remote.name));
+            return Ok(vec![Correction { id: shared.remote.name.clone(), text }]);
+        }
+    };
+    let merged = match &snapshot.base {
+        Some(base) => repository.merged_tasks(state, base)?,
+        None => refuse!("{} has no branch {}", shared.remote.name, state.base()),
+    };
+    let (known, now) = (apply::known_claims(state), folder.process.now());
+    Ok(apply::apply(state, &Reading { snapshot: &snapshot, merged: &merged, known, now }))
 }
 
 /// A project, a branch or a folder that is elsewhere now.
@@ -171,6 +204,7 @@ fn restore_from_plan(
             kept += usize::from(restore_task(task, fields));
         }
     }
+    state.remote = old.get("remote").and_then(|old| serde_json::from_value(old.clone()).ok());
     state.extra = unknown_fields(&old);
     locate::refuse_shared_ids(folder, &state)?;
     setup::exclude_from_status(folder, &repository, &state)?;

@@ -71,7 +71,7 @@ pub fn reconcile(
         corrections.extend(text.map(|text| Correction { id: id.clone(), text }));
     }
     let before = state.merge_queue.clone();
-    rebuild_queue(state, facts, busy);
+    rebuild_queue(state, &facts.merged, busy);
     if corrections.is_empty() && by_turn(&before) != by_turn(&state.merge_queue) {
         let text = "the merge queue did not fit the tasks and was put right".to_owned();
         corrections.push(Correction { id: "merge_queue".into(), text });
@@ -88,7 +88,8 @@ fn by_turn(queue: &[QueuedMerge]) -> Vec<QueuedMerge> {
     queue.iter().map(waiting).collect()
 }
 
-fn set_merged(task: &mut TaskRecord, merged: &MergedTask) {
+/// The base branch has it.
+pub fn set_merged(task: &mut TaskRecord, merged: &MergedTask) {
     if task.status != TaskStatus::Completed || task.merged_at.is_none() {
         task.merged_at = Some(merged.at.clone());
     }
@@ -181,7 +182,7 @@ fn explain_difference(before: &TaskRecord, after: &TaskRecord) -> Option<String>
 }
 
 /// The queue as the tasks say: merged ones in git's order, then who waits, in order of completion.
-fn rebuild_queue(state: &mut Execution, facts: &GitFacts, busy: &BTreeSet<String>) {
+pub fn rebuild_queue(state: &mut Execution, merged: &[MergedTask], busy: &BTreeSet<String>) {
     let old = std::mem::take(&mut state.merge_queue);
     let queue_status = |id: &str| match state.tasks.get(id)?.status {
         TaskStatus::Completed => Some(QueueStatus::Merged),
@@ -197,7 +198,7 @@ fn rebuild_queue(state: &mut Execution, facts: &GitFacts, busy: &BTreeSet<String
     let waiting = waiting.into_iter().map(|queued| queued.task_id.as_str());
     let lost = state.tasks.iter().filter(|(_, task)| task.status == TaskStatus::Verified);
     let lost = lost.map(|(id, _)| id.as_str());
-    let merged = facts.merged.iter().map(|merged| merged.id.as_str());
+    let merged = merged.iter().map(|merged| merged.id.as_str());
     let mut seen = BTreeSet::new();
     for id in merged.chain(waiting).chain(lost).filter(|id| seen.insert(*id)) {
         let Some(status) = queue_status(id) else { continue };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::core::time;
 use crate::execute::base_log::{self, LOG_FORMAT};
 use crate::execute::document::Execution;
-use crate::execute::{Error, GitFacts, Result, task_branch};
+use crate::execute::{Error, GitFacts, MergedTask, Result, task_branch};
 use crate::git::command::{Git, GitOutput, explain_start_error};
 use crate::process::processes;
 use crate::store::execution;
@@ -68,6 +68,25 @@ impl Repository {
         })
     }
 
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// Where the base branch of an execution is: on the remote, if that is where tasks are merged.
+    pub fn effective_base(&self, state: &Execution) -> Result<String> {
+        let seen = state.remote.as_ref().and_then(|remote| remote.base.as_ref());
+        match seen {
+            Some(seen) if self.has_commit(seen)? => Ok(seen.clone()),
+            _ => self.base_tip(state.base()),
+        }
+    }
+
+    /// Whether a commit is in this repository.
+    pub fn has_commit(&self, commit: &str) -> Result<bool> {
+        let name = format!("{commit}^{{commit}}");
+        Ok(self.try_query(&["rev-parse", "-q", "--verify", &name])?.is_good())
+    }
+
     /// The branch that is checked out; none if HEAD is detached.
     pub fn current_branch(&self) -> Result<Option<String>> {
         // In full: a short name has something before it where a tag has the same one.
@@ -117,11 +136,9 @@ impl Repository {
 
     /// Everything that git knows of an execution.
     pub fn read_facts(&self, state: &Execution) -> Result<GitFacts> {
-        let base = self.base_tip(state.base())?;
-        let mut facts = GitFacts {
-            merged: base_log::merged_tasks(state, &self.base_log(state, &base)?),
-            ..GitFacts::default()
-        };
+        let base = self.effective_base(state)?;
+        let mut facts =
+            GitFacts { merged: self.merged_tasks(state, &base)?, ..GitFacts::default() };
         let args = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/worktree-*"];
         let refs = self.query(&args)?;
         for (branch, tip) in refs.lines().filter_map(|line| line.split_once(' ')) {
@@ -146,6 +163,11 @@ impl Repository {
             }
         }
         Ok(facts)
+    }
+
+    /// The tasks that the base branch has, if it is at this commit.
+    pub fn merged_tasks(&self, state: &Execution, base: &str) -> Result<Vec<MergedTask>> {
+        Ok(base_log::merged_tasks(state, &self.base_log(state, base)?))
     }
 
     /// Whether a commit is in the history of another.

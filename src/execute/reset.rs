@@ -28,7 +28,8 @@ pub fn reset_task(
         let task = state.task_mut(id)?;
         let mut old = std::mem::take(task);
         let extra = std::mem::take(&mut old.extra);
-        *task = TaskRecord { extra, ..TaskRecord::default() }.with_plan_of(old);
+        let remote = old.remote.take();
+        *task = TaskRecord { extra, remote, ..TaskRecord::default() }.with_plan_of(old);
         // The batch is chosen anew with it.
         state.batch.clear();
         Ok(())
@@ -80,7 +81,7 @@ fn remove_all(folder: &TasksFolder, repository: &Repository) -> Result<Removed> 
 /// Removes a task's worktree and branch; commits that would be lost are kept under another name.
 fn remove_task(repository: &LockedRepository, state: &Execution, id: &str) -> Result<Vec<String>> {
     let path = state.tasks.get(id).and_then(|task| task.worktree_path.as_deref()).map(Path::new);
-    let base = repository.base_tip(state.base())?;
+    let base = repository.effective_base(state)?;
     let checked_out = path.and_then(|path| worktree_status::head_commit(repository, path));
     let tips: BTreeSet<String> =
         repository.branch_tip(&task_branch(id))?.into_iter().chain(checked_out).collect();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::execute::counts::stale_counts;
 use crate::execute::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
+use crate::execute::remote::Coordination;
 use crate::execute::{
     Correction, GitFacts, LockedRepository, Repository, Result, TasksFolder, rebuild, reconcile,
     recover, schedule, task_branch, worktree, worktree_status,
@@ -29,6 +30,9 @@ pub fn resume(folder: &TasksFolder, state: &Execution) -> Result<Vec<Correction>
     for (id, _) in state.tasks.iter().filter(|(_, task)| is_orphaned(task)) {
         let text = recover::recover_task(folder, &repository, id)?;
         corrections.extend(text.map(|text| Correction { id: id.clone(), text }));
+    }
+    if let Some(shared) = Coordination::of(folder, &repository, state) {
+        corrections.extend(shared.reconcile()?);
     }
     repository.ensure_idle()?;
     // Nobody begins or merges anything between what git is asked and what is made of it.
@@ -64,6 +68,37 @@ fn clear_stop(state: &mut Execution) {
     }
 }
 
+/// What is left of tasks that are merged goes: what that was.
+pub fn remove_merged(
+    folder: &TasksFolder,
+    repository: &LockedRepository,
+) -> Result<Vec<Correction>> {
+    let state = folder.load()?;
+    let facts = repository.read_facts(&state)?;
+    let mut removed = Vec::new();
+    let is_merged = |task: &TaskRecord| task.status == TaskStatus::Completed;
+    for (id, task) in state.tasks.iter().filter(|(_, task)| is_merged(task)) {
+        if is_leftover(&facts, id, task) {
+            let text = remove_leftover(repository, &facts, id, task)?;
+            removed.push(Correction { id: id.clone(), text });
+        }
+    }
+    Ok(removed)
+}
+
+fn remove_leftover(
+    repository: &LockedRepository,
+    facts: &GitFacts,
+    id: &str,
+    task: &TaskRecord,
+) -> Result<String> {
+    let path = facts.worktrees.get(id).map(Path::new);
+    Ok(match worktree_status::remove_unless_used(repository, id, path, task)? {
+        Some(why) => format!("it is merged, but its worktree stays: {why}"),
+        None => format!("what was left of {} is removed", task_branch(id)),
+    })
+}
+
 /// What is left of tasks that are merged goes; what tasks under way have lost comes back.
 fn tidy_worktrees(
     folder: &TasksFolder,
@@ -75,11 +110,7 @@ fn tidy_worktrees(
     let claimed = folder.claimed_tasks(&state);
     for (id, task) in state.tasks.iter().filter(|(id, _)| !claimed.contains(*id)) {
         let text = if is_leftover(&facts, id, task) {
-            let path = facts.worktrees.get(id).map(Path::new);
-            match worktree_status::remove_unless_used(repository, id, path, task)? {
-                Some(why) => format!("it is merged, but its worktree stays: {why}"),
-                None => format!("what was left of {} is removed", task_branch(id)),
-            }
+            remove_leftover(repository, &facts, id, task)?
         } else if let Some(tip) = lost_worktree(&facts, id, task) {
             worktree::create(repository, id, &state.worktree_path(id), tip, false)?;
             "its worktree was gone and is made again from its branch".into()

@@ -1,6 +1,7 @@
 //! What may run: layers in order, tasks whose dependencies are merged, so many at a time.
 
-use crate::execute::document::{Execution, ExecutionStatus, TaskRecord, TaskStatus};
+use crate::core::id::sha256_hex;
+use crate::execute::document::{Execution, ExecutionStatus, SharedRemote, TaskRecord, TaskStatus};
 
 pub const MAX_PARALLEL: u64 = 3;
 
@@ -44,7 +45,9 @@ pub fn start_obstacle(state: &Execution, id: &str) -> Option<String> {
 
 /// Brings the batch up to date: it stays as it is until one of its tasks is finished.
 pub fn update_batch(state: &mut Execution) {
-    let finished = |id: &String| state.tasks.get(id).is_none_or(|task| task.status.is_finished());
+    let finished = |id: &String| {
+        state.tasks.get(id).is_none_or(|task| task.status.is_finished() || task.is_elsewhere())
+    };
     let is_current = !state.batch.is_empty() && !state.batch.iter().any(finished);
     if is_current {
         return;
@@ -64,10 +67,13 @@ fn choose_batch(state: &Execution) -> Vec<String> {
         return Vec::new();
     }
     let stopped = state.status == ExecutionStatus::Abandoned;
-    let mut candidates: Vec<(bool, u64, &String)> = Vec::new();
+    let mut candidates: Vec<(u8, u64, String, &String)> = Vec::new();
     for (id, task) in &state.tasks {
         let under_way = task.status.is_running()
             || matches!(task.status, TaskStatus::Verified | TaskStatus::Merging);
+        if task.is_elsewhere() && task.status.is_running() {
+            continue;
+        }
         let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Failed)
             && !stopped
             && task.layer == state.current_layer
@@ -75,15 +81,28 @@ fn choose_batch(state: &Execution) -> Vec<String> {
         if under_way || waits {
             // A failed task has its worktree and its errors: it goes on before new ones begin.
             candidates.push((
-                !under_way && task.status == TaskStatus::Pending,
+                match () {
+                    // What another clone has verified is merged when nothing else is left to do.
+                    _ if task.is_elsewhere() => 2,
+                    _ if !under_way && task.status == TaskStatus::Pending => 1,
+                    _ => 0,
+                },
                 task.priority.unwrap_or(u64::MAX),
+                own_order(state, id),
                 id,
             ));
         }
     }
     candidates.sort();
     let most = usize::try_from(parallel_limit(state)).unwrap_or(usize::MAX);
-    candidates.into_iter().take(most).map(|(_, _, id)| id.clone()).collect()
+    candidates.into_iter().take(most).map(|(_, _, _, id)| id.clone()).collect()
+}
+
+/// Clones that share an execution begin with different tasks of the same priority.
+fn own_order(state: &Execution, id: &str) -> String {
+    let of_clone =
+        |remote: &SharedRemote| sha256_hex(format!("{} {id}", remote.clone_id).as_bytes());
+    state.remote.as_ref().map(of_clone).unwrap_or_default()
 }
 
 pub fn parallel_limit(state: &Execution) -> u64 {
@@ -115,6 +134,7 @@ pub fn explain_waiting(state: &Execution) -> String {
 
 fn running_tasks(state: &Execution) -> impl Iterator<Item = &str> {
     let running = state.tasks.iter().filter(|(_, task)| task.status.is_running());
+    let running = running.filter(|(_, task)| !task.is_elsewhere());
     running.map(|(id, _)| id.as_str())
 }
 

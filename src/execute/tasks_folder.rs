@@ -155,11 +155,11 @@ impl<'a> TasksFolder<'a> {
         })
     }
 
-    /// The tasks that a living process is at.
+    /// The tasks that a living process is at, here or in another clone.
     pub fn claimed_tasks(&self, state: &Execution) -> BTreeSet<String> {
         let live =
             |task: &TaskRecord| task.claim.as_ref().is_some_and(|claim| !self.is_orphaned(claim));
-        let claimed = state.tasks.iter().filter(|(_, task)| live(task));
+        let claimed = state.tasks.iter().filter(|(_, task)| live(task) || task.is_elsewhere());
         claimed.map(|(id, _)| id.clone()).collect()
     }
 

@@ -96,6 +96,11 @@ pub fn remove_unless_used(
 }
 
 impl WorktreeStatus {
+    /// Why it holds more than its branch has.
+    pub fn uncommitted(&self, task: &TaskRecord) -> Option<String> {
+        explain_uncommitted(&self.changes(task))
+    }
+
     /// What nobody tracks, and nothing ignores.
     pub fn untracked(&self) -> impl Iterator<Item = &String> {
         self.changes.iter().filter(|(how, _)| how == "??").map(|(_, path)| path)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::process::child::{self, Input, Run};
+use crate::process::child::{self, Ended, Input, Run};
 
 /// A repository to run git in.
 #[derive(Clone, Debug)]
@@ -59,6 +59,22 @@ const ON_CONTENTS: [&str; 6] = ["status", "diff", "cat-file", "merge", "merge-tr
 /// An answer comes soon; a change may have to write a large tree.
 const ANSWER: Duration = Duration::from_secs(60);
 const CHANGE: Duration = Duration::from_secs(15 * 60);
+/// A remote may be far away, and what is pushed large.
+const NETWORK: Duration = Duration::from_secs(5 * 60);
+/// Nothing but what is asked for goes over the network, and who does not answer is given up.
+const NETWORK_SET: [&str; 9] = [
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "push.recurseSubmodules=no",
+    "push.useForceIfIncludes=false",
+    "fetch.recurseSubmodules=no",
+    "fetch.writeCommitGraph=false",
+    "protocol.ext.allow=never",
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
+];
+/// Without a terminal ssh must not ask for anything either.
+const SSH: &str = "core.sshCommand=ssh -o BatchMode=yes -o ConnectTimeout=20";
 
 impl Git {
     pub fn in_dir(dir: &Path) -> Self {
@@ -90,6 +106,21 @@ impl Git {
     /// for as long as git runs, even if we are killed before git is done.
     pub fn act<A: AsRef<OsStr>>(&self, args: &[A], held: &File) -> io::Result<GitOutput> {
         self.run(args, Input::Open(held), CHANGE)
+    }
+
+    /// Gives git something to read. What it prints is not text: objects have bytes.
+    pub fn feed(&self, args: &[&str], bytes: &[u8]) -> io::Result<(Option<i32>, Vec<u8>)> {
+        let ended = self.start_raw(args, &[], Input::Bytes(bytes), ANSWER)?;
+        Ok((ended.code, ended.stdout))
+    }
+
+    /// Lets git talk to a remote that the user has named: as `git push` would there, but nobody is
+    /// asked for anything.
+    pub fn contact(&self, args: &[&str]) -> io::Result<GitOutput> {
+        let own = self.answer(&["config", "--get", "core.sshCommand"])?;
+        let ssh = own.is_none().then_some(SSH);
+        let set: Vec<&str> = NETWORK_SET.into_iter().chain(ssh).collect();
+        self.start(args, &set, Input::Nothing, NETWORK)
     }
 
     fn run<A: AsRef<OsStr>>(
@@ -132,6 +163,21 @@ impl Git {
         input: Input,
         limit: Duration,
     ) -> io::Result<GitOutput> {
+        let ended = self.start_raw(args, off, input, limit)?;
+        Ok(GitOutput {
+            code: ended.code,
+            out: String::from_utf8_lossy(&ended.stdout).into_owned(),
+            err: String::from_utf8_lossy(&ended.stderr).into_owned(),
+        })
+    }
+
+    fn start_raw<A: AsRef<OsStr>>(
+        &self,
+        args: &[A],
+        off: &[&str],
+        input: Input,
+        limit: Duration,
+    ) -> io::Result<Ended> {
         // Git goes there itself: a start in another directory is a slow fork.
         let dir = ["-C".as_ref(), self.dir.as_os_str(), "--literal-pathspecs".as_ref()];
         let set = SET.iter().chain(off).flat_map(|set| ["-c".as_ref(), OsStr::new(*set)]);
@@ -153,11 +199,7 @@ impl Git {
         if let (Some(cell), Some(left)) = (&self.left, left) {
             cell.set(left.saturating_sub(Duration::from_micros(ended.micros)));
         }
-        Ok(GitOutput {
-            code: ended.code,
-            out: String::from_utf8_lossy(&ended.stdout).into_owned(),
-            err: String::from_utf8_lossy(&ended.stderr).into_owned(),
-        })
+        Ok(ended)
     }
 }
 

@@ -19,3 +19,8 @@ impl Deadline {
         self.left().is_zero()
     }
 }
+
+/// Lets time pass before the next try.
+pub fn pause(time: Duration) {
+    std::thread::sleep(time);
+}

@@ -81,3 +81,11 @@ pub fn stderr_is_terminal() -> bool {
 pub fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
+
+/// Says on a terminal what is waited for; elsewhere nothing.
+pub fn hint(text: &Printed) {
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        let _ = writeln!(stderr, "{text}");
+    }
+}

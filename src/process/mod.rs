@@ -231,6 +231,19 @@ impl Process {
         uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
     }
 
+    /// An id that nobody else has, on any machine, whatever the clock says.
+    pub fn unique_id(&self, seed: &str) -> String {
+        let random = files::small(std::path::Path::new("/proc/sys/kernel/random/uuid"));
+        let moment = format!("{:?} {:?}", SystemTime::now(), self.started.elapsed());
+        let digest = Sha256::digest(format!("{seed} {moment} {random:?} {:?}", self.own_process()));
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What this machine is called where others see it: a container's own name says nothing.
+    pub fn shown_host(&self) -> String {
+        self.env("HOOKKEEPER_HOST").unwrap_or_else(processes::host_name)
+    }
+
     pub fn pid(&self) -> u32 {
         if self.fixed.is_some() { 1 } else { std::process::id() }
     }

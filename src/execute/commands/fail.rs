@@ -8,6 +8,7 @@ use crate::execute::TasksFolder;
 use crate::execute::commands::TaskTarget;
 use crate::execute::document::TaskStatus;
 use crate::execute::recover::recover_task;
+use crate::execute::remote::Coordination;
 use crate::execute::transitions::{self, FailedAttempt};
 
 #[derive(clap::Args)]
@@ -44,9 +45,20 @@ pub fn run(
     let given = options.message.as_deref().map(str::trim);
     anyhow::ensure!(given != Some(""), "the message must not be empty");
     let state = folder.load()?;
-    if state.task(id)?.claim.is_some() {
-        recover_task(folder, &folder.repository(&state)?, id)?;
+    let is_claimed = state.task(id)?.claim.is_some();
+    let repository = match is_claimed || state.remote.is_some() {
+        true => Some(folder.repository(&state)?),
+        false => None,
+    };
+    if let Some(repository) = repository.as_ref().filter(|_| is_claimed) {
+        recover_task(folder, repository, id)?;
     }
+    let shared = repository.as_ref().and_then(|it| Coordination::of(folder, it, &state));
+    if let Some(shared) = &shared {
+        shared.sync_if_reachable()?;
+        shared.ensure_here(id, folder.load()?.task(id)?)?;
+    }
+    let state = folder.load()?;
     let redact = project.redactor()?;
     let text = |text: &String| redact.block(text, LONGEST);
     let message = options.message.as_ref().map(text);
@@ -82,6 +94,10 @@ pub fn run(
         transitions::fail_attempt(state, id, failed, &folder.now())?;
         Ok(state.clone())
     })?;
+    let untold = match &shared {
+        Some(shared) => shared.release(id)?.map(|why| format!(" {why}.")),
+        None => None,
+    };
     let task = state.task(id)?;
     if options.task.target.json {
         return print_json(task);
@@ -101,5 +117,5 @@ pub fn run(
         }
         _ => folder.command(&format!("start {id}")) + " begins the next attempt.",
     };
-    Ok(Outcome::printed(format!("{text} {then}")))
+    Ok(Outcome::printed(format!("{text} {then}{}", untold.unwrap_or_default())))
 }

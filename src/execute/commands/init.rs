@@ -8,8 +8,12 @@ use anyhow::bail;
 use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
+use crate::core::time;
 use crate::execute::commands::{Target, absolute, project_of_plan, registry};
 use crate::execute::document::{Execution, FILE};
+use crate::execute::remote::Coordination;
+use crate::execute::remote::claim::LONGEST_LEASE;
+use crate::execute::remote::join::{self, Sharing};
 use crate::execute::{Repository, TasksFolder, locate, plan_files, schedule, setup};
 
 #[derive(clap::Args)]
@@ -28,6 +32,12 @@ pub struct Arguments {
     /// Tasks at a time
     #[arg(long, value_name = "N", default_value_t = schedule::MAX_PARALLEL, value_parser = clap::value_parser!(u64).range(1..=10))]
     max_parallel: u64,
+    /// Share it with other clones over this remote: claims and verified branches are pushed there
+    #[arg(long, value_name = "NAME")]
+    remote: Option<String>,
+    /// With --remote: after so long without a sign, others may take a task over (90s, 30m, 2h, 1d)
+    #[arg(long, value_name = "TIME", requires = "remote", value_parser = parse_lease)]
+    lease: Option<u64>,
     /// Only show the plan
     #[arg(long)]
     dry_run: bool,
@@ -57,6 +67,18 @@ pub fn run(
     if let Some(dir) = &options.worktree_dir {
         state.worktree_dir = resolve_links(&absolute(project, dir)?).display().to_string();
     }
+    let joined = match &options.remote {
+        // The plugin's command allows `execute init` beforehand, and this is what makes merges public.
+        Some(_) if project.process.env("CLAUDECODE").is_some() => bail!(
+            "sharing an execution is for a person or a script to say: run {} with --remote outside of Claude Code",
+            folder.command("init")
+        ),
+        Some(remote) => {
+            let sharing = Sharing { remote, lease: options.lease, dry_run: options.dry_run };
+            Some(join::share(folder, &repository, &mut state, &sharing)?)
+        }
+        None => None,
+    };
     // Two that begin at once see each other.
     let lock = repository.lock()?;
     locate::refuse_shared_ids(folder, &state)?;
@@ -78,15 +100,47 @@ pub fn run(
         registry::add(folder, &state)?;
     }
     drop(lock);
+    if let Some(shared) = Coordination::of(folder, &repository, &state).filter(|_| !options.dry_run)
+    {
+        shared.sync()?;
+        state = folder.load()?;
+    }
     if options.target.json {
         return print_json(&state);
     }
     let mut text = describe(folder, &repository, &state, options.dry_run)?;
+    if let (Some(joined), Some(remote)) = (joined, &state.remote) {
+        let how = if joined { "Joined" } else { "Shared as" };
+        text.push_str(&format!(
+            "\n{how} {} on {}: {} of {} merged there, lease {}.",
+            remote.execution,
+            remote.name,
+            state.metrics.completed_tasks,
+            plural(state.tasks.len(), "task"),
+            time::human(remote.lease_seconds)
+        ));
+    }
     if !aside.is_empty() {
         let kept = aside.join(", ");
         text.push_str(&format!("\nThe work of an earlier execution is kept on: {kept}"));
     }
     Ok(Outcome::printed(text))
+}
+
+/// A number and its unit, in seconds.
+pub fn parse_lease(text: &str) -> Result<u64, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.strip_prefix(number) {
+        Some("s" | "") => 1,
+        Some("m") => 60,
+        Some("h") => 60 * 60,
+        Some("d") => 24 * 60 * 60,
+        _ => 0,
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    seconds
+        .filter(|seconds| (1..=LONGEST_LEASE).contains(seconds))
+        .ok_or_else(|| "a number with s, m, h or d, at most 30d".into())
 }
 
 /// A path that may not be there yet, without links and ways back.

@@ -1,6 +1,8 @@
 //! `hookkeeper execute`: one file per command, and what they share.
 
 pub mod fail;
+pub mod fleet;
+pub mod heartbeat;
 pub mod init;
 pub mod merge;
 pub mod next;
@@ -21,11 +23,12 @@ use crate::console::project::Project;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::execute::Error;
-use crate::execute::document::{Execution, FILE};
+use crate::execute::document::{Execution, ExecutionStatus, FILE};
 use crate::execute::locate;
 use crate::execute::plan::TaskPlan;
 use crate::execute::reconcile::Correction;
 use crate::execute::registry::Known;
+use crate::execute::remote::Coordination;
 use crate::execute::tasks_folder::TasksFolder;
 use crate::execute::unfinished::unfinished;
 use crate::git::refs;
@@ -85,7 +88,7 @@ enum Subcommand {
     Next(OnlyTarget),
     /// Make the worktree of a task
     #[command(after_help = "Example:\n  hookkeeper execute start docs/tasks/shop L1-001")]
-    Start(TaskTarget),
+    Start(start::Arguments),
     /// What `run-verify` was called before
     #[command(hide = true)]
     Verify(verify::Arguments),
@@ -97,6 +100,11 @@ enum Subcommand {
     /// Merge what was verified, in the order in which it was
     #[command(after_help = "Example:\n  hookkeeper execute merge docs/tasks/shop")]
     Merge(OnlyTarget),
+    /// With --remote: tell the others that somebody still works on the tasks of this clone
+    #[command(
+        after_help = "Example, in a crontab:\n  */10 * * * * hookkeeper execute heartbeat ~/shop/docs/tasks/shop"
+    )]
+    Heartbeat(heartbeat::Arguments),
     /// Where it stands: layers, tasks, the queue
     #[command(after_help = "Example:\n  hookkeeper execute status docs/tasks/shop")]
     Status(OnlyTarget),
@@ -126,10 +134,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     match &options.subcommand {
         Subcommand::Init(init) => init::run(project, &open(&init.target)?, init),
         Subcommand::Next(target) => next::run(&open_only(target)?, target.json),
-        Subcommand::Start(task) => {
+        Subcommand::Start(start) => {
             let session = options.who.id(project)?;
-            start::run(&open(&task.target)?, &task.id, session, task.target.json)
+            start::run(&open(&start.task.target)?, start, session)
         }
+        Subcommand::Heartbeat(beat) => heartbeat::run(&open_only(&beat.target)?, beat),
         Subcommand::Verify(verify) => {
             let folder = open(&verify.task.target)?;
             let command = folder.command(&format!("verify {}", verify.task.id));
@@ -210,6 +219,25 @@ fn project_of_plan(project: &Project, plan: &TaskPlan) -> Result<PathBuf, Error>
         return Err("manifest.json names another repository than the one that this command is run in; --project-path DIR says that it is meant".to_owned().into());
     }
     Ok(path)
+}
+
+/// Brings the state of a shared execution in line with its remote, if that answers; what there is to
+/// say of it. For who only looks, a remote that cannot be believed is one of these things.
+fn refresh(folder: &TasksFolder, only_looks: bool) -> Result<Vec<String>, Error> {
+    let state = folder.load()?;
+    let Some(remote) = &state.remote else { return Ok(Vec::new()) };
+    let repository = folder.repository(&state)?;
+    let Some(shared) = Coordination::of(folder, &repository, &state) else {
+        return Ok(Vec::new());
+    };
+    let only_looks = only_looks || state.status == ExecutionStatus::Completed;
+    let (notes, away) = match shared.sync_if_reachable() {
+        Err(error) if only_looks => (Vec::new(), Some(error.to_string())),
+        synced => synced?,
+    };
+    let as_of = remote.reached_at.as_deref().unwrap_or("never");
+    let away = away.map(|why| format!("{why}; what others do is as of {as_of}."));
+    Ok(notes.iter().map(|note| format!("{}: {}", note.id, note.text)).chain(away).collect())
 }
 
 fn corrections_json(corrections: &[Correction]) -> Value {

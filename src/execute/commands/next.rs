@@ -5,11 +5,18 @@ use serde_json::{Value, json};
 use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
+use crate::execute::commands::refresh;
 use crate::execute::document::{Execution, ExecutionStatus, MAX_ATTEMPTS, TaskRecord, TaskStatus};
 use crate::execute::plan_files::load_task_file;
 use crate::execute::{TasksFolder, schedule, task_branch};
 
 pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
+    let notes = refresh(folder, false)?;
+    describe(folder, json, &notes)
+}
+
+/// The batch as the state has it, after what else there is to say.
+pub fn describe(folder: &TasksFolder, json: bool, notes: &[String]) -> anyhow::Result<Outcome> {
     let mut state = folder.load()?;
     schedule::update_batch(&mut state);
     let tasks = state.batch.iter().filter_map(|id| Some((id, state.tasks.get(id)?)));
@@ -22,8 +29,11 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
             "status": state.status,
             "tasks": briefs.collect::<anyhow::Result<Vec<Value>>>()?,
         });
-        if let (Some(why), Some(fields)) = (why, value.as_object_mut()) {
-            fields.insert("reason".into(), why.into());
+        if let Some(fields) = value.as_object_mut() {
+            fields.extend(why.map(|why| ("reason".to_owned(), why.into())));
+            if !notes.is_empty() {
+                fields.insert("notes".into(), json!(notes));
+            }
         }
         return print_json(&value);
     }
@@ -37,6 +47,7 @@ pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
         lines.insert(0, format!("Layer {layer}, batch {}:", state.current_batch));
     }
     lines.extend(why);
+    lines.extend(notes.iter().cloned());
     Ok(Outcome::printed(lines.join("\n")))
 }
 

@@ -22,6 +22,9 @@ pub struct Arguments {
     /// The branch that tasks are merged to, if the state does not say or it was renamed
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
+    /// The remote that it is shared over, if the state does not say
+    #[arg(long, value_name = "NAME")]
+    remote: Option<String>,
 }
 
 pub fn run(
@@ -36,6 +39,7 @@ pub fn run(
         &RebuildOptions {
             project_path: project_path.transpose()?,
             base: options.base.as_deref(),
+            remote: options.remote.as_deref(),
             default_project: &|plan| project_of_plan(project, plan),
         },
     )?;

@@ -8,6 +8,7 @@ use crate::core::text::plural;
 use crate::execute::commands::{Target, TaskTarget, registry};
 use crate::execute::document::{ClaimedStep, FILE, TaskStatus};
 use crate::execute::recover::recover_task;
+use crate::execute::remote::Coordination;
 use crate::execute::{TasksFolder, reset, task_branch, worktree_status};
 
 #[derive(clap::Args)]
@@ -35,6 +36,11 @@ pub fn run_task(folder: &TasksFolder, options: &TaskArguments) -> anyhow::Result
     let repository = folder.repository(&state)?;
     repository.ensure_idle()?;
     recover_task(folder, &repository, id)?;
+    let shared = Coordination::of(folder, &repository, &state);
+    if let Some(shared) = &shared {
+        shared.sync_or_refuse("a task of a shared execution is not reset without it")?;
+        shared.ensure_here(id, folder.load()?.task(id)?)?;
+    }
     let state = folder.load()?;
     let task = state.task(id)?;
     if task.status == TaskStatus::Completed {
@@ -56,12 +62,17 @@ pub fn run_task(folder: &TasksFolder, options: &TaskArguments) -> anyhow::Result
         Ok(())
     })?;
     let kept = reset::reset_task(folder, &repository.lock()?, &state, id)?;
+    let untold = match &shared {
+        Some(shared) => shared.release(id)?.map(|why| format!(" {why}.")),
+        None => None,
+    };
     if options.task.target.json {
         return print_json(folder.load()?.task(id)?);
     }
     Ok(Outcome::printed(format!(
-        "{id} is pending again, with no attempt behind it.{}",
-        describe_kept(&kept)
+        "{id} is pending again, with no attempt behind it.{}{}",
+        describe_kept(&kept),
+        untold.unwrap_or_default()
     )))
 }
 
@@ -78,6 +89,10 @@ pub fn run(folder: &TasksFolder, options: &Arguments) -> anyhow::Result<Outcome>
         bail!("this would take away {FILE}{also}; --force does it (what is merged stays)");
     }
     repository.ensure_idle()?;
+    let held = match Coordination::of(folder, &repository, &state) {
+        Some(shared) => shared.give_all_back()?,
+        None => String::new(),
+    };
     let copy = folder.state_file.lock()?.write_backup()?;
     let removed = reset::reset_all(folder, &repository)?;
     registry::remove(folder, &state)?;
@@ -87,7 +102,7 @@ pub fn run(folder: &TasksFolder, options: &Arguments) -> anyhow::Result<Outcome>
         return print_json(&serde_json::json!({"removed": ids, "kept": kept, "copy": copy}));
     }
     Ok(Outcome::printed(format!(
-        "Took away {FILE} and {}; the old state is in {copy}.{}",
+        "Took away {FILE} and {}; the old state is in {copy}.{}{held}",
         plural(ids.len(), "branch").replace("branchs", "branches"),
         describe_kept(kept)
     )))

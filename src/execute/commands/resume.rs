@@ -38,8 +38,10 @@ fn describe(
     json: bool,
     dry_run: bool,
 ) -> anyhow::Result<Outcome> {
-    let batch =
-        next::run(folder, false).ok().and_then(|outcome| outcome.stdout).filter(|_| !dry_run);
+    let batch = next::describe(folder, false, &[])
+        .ok()
+        .and_then(|outcome| outcome.stdout)
+        .filter(|_| !dry_run);
     if json {
         return print_json(&json!({
             "corrections": corrections_json(corrections), "status": state.status, "layer": state.current_layer,

@@ -4,25 +4,49 @@ use anyhow::bail;
 
 use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
+use crate::execute::commands::TaskTarget;
 use crate::execute::commands::next::agent_brief;
-use crate::execute::document::{Claim, ClaimedStep, Execution, MAX_ATTEMPTS, TaskStatus};
+use crate::execute::document::{
+    Claim, ClaimedStep, Execution, MAX_ATTEMPTS, TaskRecord, TaskStatus,
+};
 use crate::execute::recover::recover_task;
+use crate::execute::remote::Coordination;
 use crate::execute::{Repository, TasksFolder, schedule, task_branch, transitions, worktree};
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub task: TaskTarget,
+    /// With --remote: even if another machine has it, and its lease is not over
+    #[arg(long)]
+    take_over: bool,
+}
 
 pub fn run(
     folder: &TasksFolder,
-    id: &str,
+    options: &Arguments,
     session: Option<String>,
-    json: bool,
 ) -> anyhow::Result<Outcome> {
+    let (id, json) = (options.task.id.as_str(), options.task.target.json);
     let state = folder.load()?;
     state.task(id)?;
     let repository = folder.repository(&state)?;
     repository.ensure_idle()?;
-    let onto = repository.base_tip(state.base())?;
+    let tip = repository.base_tip(state.base())?;
     recover_task(folder, &repository, id)?;
+    let shared = Coordination::of(folder, &repository, &state);
+    let mut notes = Vec::new();
+    if let Some(shared) = &shared {
+        notes = shared.prepare_start(id, options.take_over)?;
+        notes.extend(shared.set_aside(id)?);
+    }
     let state = folder.load()?;
     refuse_leftovers(folder, &repository, &state, id)?;
+    let onto = match state.task(id)?.remote.as_ref().and_then(|seen| seen.head.clone()) {
+        Some(head) if repository.has_commit(&head)? => head,
+        _ if shared.is_some() => repository.effective_base(&state)?,
+        _ => tip,
+    };
     let path = state.worktree_path(id);
     let before = folder.update(|state| {
         folder.ensure_unclaimed(id, state.task(id)?)?;
@@ -42,14 +66,30 @@ pub fn run(
         task.claim = Some(claim);
         Ok(before)
     })?;
-    let repository = repository.lock()?;
-    if let Err(error) = worktree::create(&repository, id, &path, &onto, false) {
+    let give_up = |before: TaskRecord| {
         folder.update(|state| {
             *state.task_mut(id)? = before;
             Ok(())
-        })?;
+        })
+    };
+    if let Some(shared) = &shared
+        && let Err(error) = shared.claim_begun(id)
+    {
+        give_up(before)?;
+        shared.sync()?;
         return Err(error.context(format!("{id} was not started")).into());
     }
+    let locked = repository.lock()?;
+    if let Err(error) = worktree::create(&locked, id, &path, &onto, false) {
+        drop(locked);
+        give_up(before)?;
+        if let Some(shared) = &shared {
+            shared.sync_if_reachable()?;
+            shared.settle(true)?;
+        }
+        return Err(error.context(format!("{id} was not started")).into());
+    }
+    drop(locked);
     let state = folder.update(|state| {
         state.task_mut(id)?.claim = None;
         Ok(state.clone())
@@ -70,6 +110,7 @@ pub fn run(
     {
         text.push_str(&format!("feedback  {}\n", feedback.feedback));
     }
+    text.extend(notes.iter().map(|note| format!("{}: {}\n", note.id, note.text)));
     text.push_str(&format!(
         "Commit the work there, then {}.",
         folder.absolute_command(&format!("verify {id}"))

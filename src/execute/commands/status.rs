@@ -6,8 +6,9 @@ use crate::core::table::{align, clean};
 use crate::core::text::{clip, plural};
 use crate::core::time;
 use crate::execute::TasksFolder;
+use crate::execute::commands::refresh;
 use crate::execute::document::{
-    Execution, ExecutionStatus, LayerStatus, QueueStatus, TaskRecord, TaskStatus,
+    ClaimState, Execution, ExecutionStatus, LayerStatus, QueueStatus, TaskRecord, TaskStatus,
 };
 
 const BAR: u64 = 20;
@@ -15,11 +16,13 @@ const BAR: u64 = 20;
 const MAX_SHOWN: usize = 40;
 
 pub fn run(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
+    let notes = refresh(folder, true)?;
     let state = folder.load()?;
     if json {
         return print_json(&state);
     }
-    Ok(Outcome::printed(layer_tree(&state)))
+    let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
+    Ok(Outcome::printed(layer_tree(&state) + &notes))
 }
 
 pub fn stop(folder: &TasksFolder, json: bool) -> anyhow::Result<Outcome> {
@@ -98,6 +101,7 @@ fn task_rows(state: &Execution, layer: &str, trunk: &str) -> String {
         };
         let last = task.errors.last().filter(|_| task.status.is_failed());
         let more = last.map(|error| clip(&error.message, 80)).or_else(|| task.agent_id.clone());
+        let more = describe_holder(task).or(more);
         let name = clip(task.name.as_deref().unwrap_or_default(), 40);
         let row =
             [(*id).clone(), task.status.to_string(), attempts, name, more.unwrap_or_default()];
@@ -109,6 +113,18 @@ fn task_rows(state: &Execution, layer: &str, trunk: &str) -> String {
         text.push_str(&format!("{trunk}   … and {rest} more\n"));
     }
     text
+}
+
+/// Who works on a task of a shared execution, and where.
+fn describe_holder(task: &TaskRecord) -> Option<String> {
+    let seen = task.remote.as_ref()?;
+    let is_open = !task.status.is_finished() && task.status != TaskStatus::Failed;
+    let held = matches!(seen.state, ClaimState::Held | ClaimState::Verified);
+    let silent = if seen.stale { ", silent for a lease: it may be taken over" } else { "" };
+    (is_open && held).then(|| match seen.own {
+        true => "here".to_owned(),
+        false => format!("{}, since {}{silent}", seen.holder(), seen.at),
+    })
 }
 
 fn progress_bar(done: u64, total: u64) -> String {

@@ -13,6 +13,7 @@ use crate::execute::commands::{TaskTarget, fail};
 use crate::execute::document::{ClaimedStep, TaskStatus, Verification};
 use crate::execute::plan_files::load_task_file;
 use crate::execute::recover::recover_task;
+use crate::execute::remote::Coordination;
 use crate::execute::transitions::{self, FailedAttempt};
 use crate::execute::worktree_status::{self, WorktreeStatus};
 use crate::execute::{TasksFolder, task_branch, verification};
@@ -41,6 +42,12 @@ pub fn run(
     let state = folder.load()?;
     let repository = folder.repository(&state)?;
     recover_task(folder, &repository, id)?;
+    let shared = Coordination::of(folder, &repository, &state);
+    let mut away = None;
+    if let Some(shared) = &shared {
+        away = shared.sync_if_reachable()?.1;
+        shared.ensure_here(id, folder.load()?.task(id)?)?;
+    }
     let state = folder.load()?;
     let task = state.task(id)?;
     let file = load_task_file(folder.path(), id, task)?;
@@ -51,7 +58,7 @@ pub fn run(
         TaskStatus::InProgress => task.existing_worktree().with_context(missing)?,
         other => bail!("{id} cannot be verified: it is {other}"),
     };
-    let base = repository.base_tip(state.base())?;
+    let base = repository.effective_base(&state)?;
     let branch = task_branch(id);
     let gone = || format!("the branch {branch} is gone; {resume} puts that right");
     let tip = repository.branch_tip(&branch)?.with_context(gone)?;
@@ -65,6 +72,9 @@ pub fn run(
             worktree.display()
         );
     }
+    if let Some(shared) = shared.as_ref().filter(|_| away.is_none()) {
+        shared.keep(id, task)?;
+    }
     let claim = folder.new_claim(ClaimedStep::Verify);
     let mark = verification::process_mark(&claim);
     folder.update(|state| {
@@ -77,7 +87,22 @@ pub fn run(
     let limit = Duration::from_secs(options.time_limit);
     let shown = folder.process.terminal().is_terminal && !json;
     let dir = worktree.join(&repository.prefix);
-    let result = match verification::run_commands(&file.run, &mark, &dir, limit, shown, &mut || {}) {
+    // What is shown of the commands is progress enough.
+    let progress = (!shown)
+        .then(|| project.progress(&format!("{}, in {id}", plural(file.run.len(), "command"))));
+    let mut renewed = folder.process.elapsed();
+    let mut renew = || {
+        let due = |shared: &&Coordination| {
+            folder.process.elapsed().saturating_sub(renewed).as_secs() >= shared.renewal_seconds()
+        };
+        if let Some(shared) = shared.as_ref().filter(due) {
+            // Whether it is still ours is seen at the end.
+            let _ = shared.renew(id, true);
+            renewed = folder.process.elapsed();
+        }
+    };
+    let run = verification::run_commands(&file.run, &mark, &dir, limit, shown, &mut renew);
+    let result = match run {
         Ok(result) if !result.interrupted => result,
         other => {
             folder.release_claim(id, TaskStatus::InProgress)?;
@@ -85,6 +110,7 @@ pub fn run(
             bail!("{id}: interrupted; it is as it was before");
         }
     };
+    drop(progress);
     let after = worktree_status::inspect(&repository, worktree, id)?;
     let left = after.iter().flat_map(WorktreeStatus::untracked).take(MAX_LEFTOVERS);
     let left = left.cloned().collect();
@@ -121,6 +147,13 @@ pub fn run(
         }
         Ok(())
     })?;
+    let untold = match &shared {
+        Some(shared) => shared.release(id).map_err(|error| match failed {
+            None => error.context("it was verified, but is not pushed"),
+            Some(_) => error,
+        })?,
+        None => None,
+    };
     let state = folder.load()?;
     let task = state.task(id)?;
     let code = u8::from(failed.is_some());
@@ -129,6 +162,7 @@ pub fn run(
             "id": id, "status": task.status, "attempts": task.attempts, "passed": failed.is_none(),
             "error": failed, "output": output, "commits": task.commits, "check": file.check,
         });
+        let value = with_note(value, untold);
         return Ok(Outcome { code, ..print_json(&value)? });
     }
     if let Some(why) = failed {
@@ -142,7 +176,9 @@ pub fn run(
             ),
         };
         let stdout = (!shown && !output.is_empty()).then(|| output.into());
-        return Ok(Outcome { stdout, stderr: Some(format!("{id}: {why}; {then}").into()), code });
+        let untold = untold.map(|why| format!("; {why}")).unwrap_or_default();
+        let stderr = Some(format!("{id}: {why}; {then}{untold}").into());
+        return Ok(Outcome { stdout, stderr, code });
     }
     let mut text = format!(
         "Verified {id}: {} passed in {seconds} s, {} on {branch}.",
@@ -152,6 +188,15 @@ pub fn run(
     for check in &file.check {
         text.push_str(&format!("\nSee to it yourself: {check}"));
     }
+    text.extend(untold.map(|why| format!("\n{why}.")));
     text.push_str(&format!("\n{} takes it to {}.", folder.command("merge"), state.base()));
     Ok(Outcome::printed(text))
+}
+
+/// What the remote was not told, where there is one.
+fn with_note(mut value: serde_json::Value, note: Option<String>) -> serde_json::Value {
+    if let (Some(note), Some(fields)) = (note, value.as_object_mut()) {
+        fields.insert("note".into(), note.into());
+    }
+    value
 }

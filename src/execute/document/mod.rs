@@ -5,6 +5,7 @@
 //! tasks before every write ([`Execution::settle`]); what a file says about them is never believed.
 
 pub mod derived;
+pub mod remote;
 pub mod task;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::core::schema_fields;
 use crate::core::text::Extra;
 use crate::execute::Error;
 pub use crate::execute::unfinished::FILE;
+pub use remote::{ClaimState, SeenClaim, SharedRemote};
 #[cfg(any(test, feature = "inside"))]
 pub use task::{AttemptError, Feedback, TaskCommit};
 pub use task::{Claim, ClaimedStep, MAX_ATTEMPTS, TaskRecord, TaskStatus, Verification};
@@ -65,6 +67,9 @@ pub struct Execution {
     /// The tasks of the current batch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub batch: Vec<String>,
+    /// Where other clones work on it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<SharedRemote>,
     #[serde(flatten)]
     pub extra: Extra,
 }

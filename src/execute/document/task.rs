@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
+use crate::execute::document::remote::SeenClaim;
 use crate::process::client::Client;
 
 /// A task that failed so often is abandoned.
@@ -62,6 +63,9 @@ pub struct TaskRecord {
     /// A step that a process is at, or was at when it was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// Its claim on the remote, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<SeenClaim>,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -222,6 +226,11 @@ impl TaskRecord {
     pub fn with_plan_of(self, planned: Self) -> Self {
         let Self { layer, name, priority, file, depends_on, .. } = planned;
         Self { layer, name, priority, file, depends_on, ..self }
+    }
+
+    /// Another clone has it.
+    pub fn is_elsewhere(&self) -> bool {
+        self.remote.as_ref().is_some_and(SeenClaim::is_elsewhere)
     }
 
     /// Its worktree, if that is there.

@@ -1,0 +1,136 @@
+//! An execution on the remote: one clone puts it there, the others join it.
+
+use crate::core::text::{clip, plural};
+use crate::execute::document::{Execution, SharedRemote};
+use crate::execute::remote::claim::{self, ExecutionRecord, MERGE, VERSION};
+use crate::execute::remote::remote_name::ensure_remote;
+use crate::execute::remote::wire::{Pushed, Snapshot, Update, Wire, execution_ref};
+use crate::execute::{Repository, Result, TasksFolder};
+
+/// How an execution is shared.
+pub struct Sharing<'a> {
+    pub remote: &'a str,
+    pub lease: Option<u64>,
+    /// Nothing is pushed.
+    pub dry_run: bool,
+}
+
+/// Makes a new state one that is shared with other clones; whether it joined an execution that was
+/// there.
+pub fn share(
+    folder: &TasksFolder,
+    repository: &Repository,
+    state: &mut Execution,
+    sharing: &Sharing,
+) -> Result<bool> {
+    ensure_remote(repository, sharing.remote)?;
+    if let Some(id) = state.tasks.keys().find(|id| id.eq_ignore_ascii_case(MERGE)) {
+        refuse!("a task of a shared execution must not be called {id}: that is the claim to merge");
+    }
+    let execution = claim::execution_name(&state.prd_slug)?;
+    let wire = Wire { repository, remote: sharing.remote };
+    let read = || {
+        let read = wire.read(&execution, state.base());
+        read.map_err(|trouble| format!("{}; nothing was begun", trouble.explain(sharing.remote)))
+    };
+    let mut snapshot = read()?;
+    let Some(base) = snapshot.base.clone() else {
+        refuse!(
+            "{remote} has no branch {base}, which tasks are merged to; `git push {remote} {base}` first",
+            remote = sharing.remote,
+            base = state.base()
+        );
+    };
+    let is_new = snapshot.record.is_none() && !snapshot.has_unreadable_record;
+    if is_new {
+        let process = folder.process;
+        let record = ExecutionRecord {
+            version: VERSION,
+            execution: execution.clone(),
+            slug: clip(&state.prd_slug, 100),
+            base_branch: state.base().to_owned(),
+            base_commit: base.clone(),
+            lease_seconds: sharing.lease.unwrap_or(claim::DEFAULT_LEASE),
+            host: clip(&process.shown_host(), 100),
+            user: process.env("USER").unwrap_or_default(),
+            at: folder.now(),
+            tasks: ExecutionRecord::plan_of(state),
+        };
+        match sharing.dry_run {
+            true => snapshot.record = Some(record),
+            false => {
+                publish(&wire, &record)?;
+                snapshot = read()?;
+            }
+        }
+    }
+    let record = accept(state, &snapshot, sharing.remote, &execution)?;
+    state.base_commit = Some(record.base_commit.clone());
+    state.remote = Some(SharedRemote {
+        name: sharing.remote.to_owned(),
+        execution,
+        clone_id: folder.process.unique_id(&state.tasks_path),
+        lease_seconds: record.lease_seconds,
+        base: snapshot.base.clone(),
+        reached_at: Some(folder.now()),
+        ..SharedRemote::default()
+    });
+    if !repository.contains(&base, &record.base_commit)? {
+        refuse!(
+            "{} on {} was rewritten since the execution began: it has not {}",
+            state.base(),
+            sharing.remote,
+            record.base_commit
+        );
+    }
+    Ok(!is_new)
+}
+
+/// Puts the record there, unless another clone is faster.
+fn publish(wire: &Wire, record: &ExecutionRecord) -> Result<()> {
+    let commit = wire.write_commit(None, &record.message())?;
+    let name = execution_ref(&record.execution);
+    let pushed = wire.push(&[Update { name: name.clone(), expected: Some(None), to: commit }])?;
+    match pushed {
+        Pushed::Done | Pushed::Changed => Ok(()),
+        Pushed::Refused(why) => refuse!(
+            "{} refuses {name}: {why}; an execution can only be shared over a remote that takes refs below refs/hookkeeper. Nothing was begun",
+            wire.remote
+        ),
+        Pushed::Offline(why) => {
+            refuse!("{} cannot be reached ({why}); nothing was begun", wire.remote)
+        }
+    }
+}
+
+/// The record, if it is of this very plan.
+fn accept<'a>(
+    state: &Execution,
+    snapshot: &'a Snapshot,
+    remote: &str,
+    execution: &str,
+) -> Result<&'a ExecutionRecord> {
+    let name = execution_ref(execution);
+    let Some(record) = &snapshot.record else {
+        refuse!("{name} on {remote} is nothing that this program can read; nothing was begun");
+    };
+    let plan = ExecutionRecord::plan_of(state);
+    let differs = match () {
+        _ if record.slug != clip(&state.prd_slug, 100) => format!("it is called {}", record.slug),
+        _ if record.base_branch != state.base() => {
+            format!("its tasks are merged to {}, not {}", record.base_branch, state.base())
+        }
+        _ if record.tasks != plan => {
+            let other = plan.iter().zip(&record.tasks).find(|(own, theirs)| own != theirs);
+            let other = other.map(|(own, _)| format!(" from {} on", own.id)).unwrap_or_default();
+            format!("it has {}, and they differ{other}", plural(record.tasks.len(), "task"))
+        }
+        _ => return Ok(record),
+    };
+    refuse!(
+        "{remote} has another execution of the name {execution}, begun by {} on {} at {}: {differs}. Give this plan another prd_slug, or remove the refs of the other one (docs/fleet-git.md). Nothing was begun",
+        record.user,
+        record.host,
+        record.at
+    )
+}
