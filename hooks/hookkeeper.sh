@@ -1,20 +1,69 @@
 #!/bin/sh
-# What the plugin's hooks start. It becomes `hookkeeper hook`; without that program it does nothing, but says so when
-# a session begins. The argument is the event's name. On the usual path no other process is started.
+# What the plugin's hooks start, with the event's name as argument; bin/hookkeeper starts it with `run` and a command.
+# It becomes the program, and starts no other process on the way. Without the program a hook does nothing, but says so
+# when a session begins.
+version=0.1.0
+event=$1
+if [ "$event" = run ]; then
+  shift
+  root=${0%/*}/.. root=${root%/bin/../hooks/..}
+else
+  set -- hook
+  root=$CLAUDE_PLUGIN_ROOT
+fi
 
+# Whether the program in such a package runs here: a plugin's folder may be shared with another system, and then every
+# hook would end with an error. What a system's own programs need is there, or the kernel says what it is; in a container
+# for another processor only the first is true.
+runs_here() {
+  case $1 in
+    linux-x64) loader=/lib64/ld-linux-x86-64.so.2 musl=/lib/ld-musl-x86_64.so.1 machine=x86_64 ;;
+    linux-arm64) loader=/lib/ld-linux-aarch64.so.1 musl=/lib/ld-musl-aarch64.so.1 machine=aarch64 ;;
+    darwin-*) [ -d /System/Library ]; return ;;
+    win32-*) [ -n "$WINDIR" ]; return ;;
+    *) return 1 ;;
+  esac
+  [ -e "$loader" ] || [ -e "$musl" ] || { read -r kernel && [ "$kernel" = "$machine" ]; } 2>/dev/null </proc/sys/kernel/arch
+}
+
+# The plugin's own program first: it is of the version that these hooks were made for, whatever else is installed.
+foreign=
+for package in "$root"/node_modules/@hookkeeper/*; do
+  [ -x "$package/bin/hookkeeper" ] || continue
+  platform=${package##*/}
+  runs_here "$platform" && exec "$package/bin/hookkeeper" "$@"
+  case $platform in
+    *[!a-z0-9-]*) ;; # None of ours, and nothing to quote.
+    *) foreign=" The plugin has one for $platform, which does not run here." ;;
+  esac
+done
+
+# Then one that is installed. bin/ of this plugin may be on the PATH too, and only leads back here.
+rest=$PATH: PATH=
+while [ -n "$rest" ]; do
+  [ "${rest%%:*}" -ef "$root/bin" ] || PATH=$PATH${PATH:+:}${rest%%:*}
+  rest=${rest#*:}
+done
 PATH=${PATH:+$PATH:}${CLAUDE_PLUGIN_DATA:+$CLAUDE_PLUGIN_DATA/bin:}${CARGO_HOME:-$HOME/.cargo}/bin
-command -v hookkeeper >/dev/null && exec hookkeeper hook
+# An older program than the plugin says so.
+export HOOKKEEPER_PLUGIN=$version
+command -v hookkeeper >/dev/null && exec hookkeeper "$@"
 
+missing="the program hookkeeper is not installed"
+source="--path '$root'"
+case $root in
+  '' | *[\"\'\\]*) source='--path . (in a checkout of it)' ;; # Such a path would have to be escaped twice.
+esac
+way="Install it: npm install --global hookkeeper, or with Rust 1.91 or newer: cargo install --locked $source"
+if [ "$event" = run ]; then
+  printf 'hookkeeper: %s.%s %s\n' "$missing" "$foreign" "$way" >&2
+  exit 1
+fi
 # The client complains of hooks that do not read. Some clients never close the stream, so one line has to do.
 payload=$(head -n 1)
-case $1$payload in
+case $event$payload in
   SessionStart*'"source":"startup"'* | SessionStart*'"source":"resume"'*) ;;
   *) exit 0 ;;
 esac
-source="--path '$CLAUDE_PLUGIN_ROOT'"
-case $CLAUDE_PLUGIN_ROOT in
-  '' | *[\"\'\\]*) source='--path . (in a checkout of it)' ;; # Such a path would have to be escaped twice.
-esac
-printf '{"systemMessage":"HookKeeper: %s Install it with Rust 1.91 or newer: %s"}\n' \
-  'the plugin is on, but the program hookkeeper is not installed, so nothing is recorded.' \
-  "cargo install --locked $source"
+printf '{"systemMessage":"HookKeeper: the plugin is on, but %s, so nothing is recorded.%s %s"}\n' \
+  "$missing" "$foreign" "$way"

@@ -10,6 +10,7 @@ pub mod execution_task;
 pub mod failures;
 pub mod findings_report;
 pub mod lost_agents;
+pub mod newer_plugin;
 pub mod notification;
 pub mod open_handoffs;
 pub mod permission_denied;

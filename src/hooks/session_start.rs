@@ -12,7 +12,8 @@ use crate::core::event::Event;
 use crate::core::time;
 use crate::hooks::session_closing::{self, Closing};
 use crate::hooks::{
-    branch_context, commands_note, context_warning, lost_agents, open_handoffs, restored_context,
+    branch_context, commands_note, context_warning, lost_agents, newer_plugin, open_handoffs,
+    restored_context,
 };
 use crate::loops::drive;
 use crate::loops::queue::document::Queue;
@@ -87,6 +88,9 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     drive::adopt(&mut plan, event, &mut live, state, context);
     branch_context::pass_on(&mut plan, &live, state, context);
     open_handoffs::note(&mut plan, &live, state, context);
+    if source == "startup" || source == "resume" {
+        newer_plugin::warn(&mut plan, context);
+    }
     plan.put(&state.read::<Live>(&live.session_id), &live);
     let stay = others(&live.session_id, state).filter(|other| !is_gone(other));
     let stay = stay.chain(std::iter::once(&live));

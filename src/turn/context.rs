@@ -90,6 +90,11 @@ pub trait Facts {
         Client::default()
     }
 
+    /// The version of the plugin whose hook started us, where that is not the plugin's own program.
+    fn plugin_version(&self) -> Option<String> {
+        None
+    }
+
     /// This machine's name.
     fn host(&self) -> String {
         String::new()

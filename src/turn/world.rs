@@ -69,6 +69,10 @@ impl Facts for World<'_> {
         self.client.get_or_init(|| self.process.client()).clone()
     }
 
+    fn plugin_version(&self) -> Option<String> {
+        self.process.env("HOOKKEEPER_PLUGIN")
+    }
+
     fn host(&self) -> String {
         self.process.host()
     }

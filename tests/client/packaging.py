@@ -21,6 +21,7 @@ def check_packaging(check):
     for event, hook in handlers(plugin):
         check.holds(f"hooks.json: {event}", hook, {"command": "${CLAUDE_PLUGIN_ROOT}/" + LAUNCHER, "args": [event]})
     check_launcher(check)
+    check_npm(check)
     package = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]
     same = {key: package[key] for key in ("name", "description", "license", "keywords")}
     manifest = read(".claude-plugin/plugin.json")
@@ -47,6 +48,19 @@ def check_launcher(check):
             check.equal(what, done.stdout, "")
         else:
             check.contains(what, json.loads(done.stdout)["systemMessage"], f"cargo install --locked {said}", times=1)
+
+
+def check_npm(check):
+    """What the client gives to npm, and the version that an older program is told."""
+    version = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]["version"]
+    manifest, lock = read("package.json"), read("package-lock.json")
+    platforms = set(manifest["optionalDependencies"])
+    check.equal("package.json: versions", {manifest["version"], *manifest["optionalDependencies"].values()}, {version})
+    locked = {name.removeprefix("node_modules/"): entry for name, entry in lock["packages"].items() if name}
+    check.equal("package-lock.json: packages", set(locked), platforms)
+    check.equal("package-lock.json: versions", {lock["version"], *(entry["version"] for entry in locked.values())}, {version})
+    check.contains(LAUNCHER, (REPOSITORY / LAUNCHER).read_text(), f"\nversion={version}\n", times=1)
+    check.that("bin/hookkeeper is executable", os.access(REPOSITORY / "bin/hookkeeper", os.X_OK))
 
 
 def read(name):

@@ -72,6 +72,13 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return Ok(shown);
     }
     let program = find_program(project.process, scope)?;
+    if is_in_npx_cache(&program.file) {
+        bail!(
+            "{}: this program is in npm's cache, which npm may empty, and every hook would fail then. Install it \
+             first: npm install --global hookkeeper",
+            program.file.display()
+        );
+    }
     let root = project.root()?;
     let client_note = check_client(project, options.any_client)?;
     // First: who is refused here has the settings as they were. What is wrong with their place is
@@ -266,6 +273,12 @@ fn find_program(process: &Process, scope: Scope) -> anyhow::Result<WiredProgram>
     Ok(WiredProgram { launch, file })
 }
 
+/// Where `npx` puts what it was asked to run: `…/_npx/HASH/node_modules/…`.
+fn is_in_npx_cache(program: &Path) -> bool {
+    let mut parts = program.components().map(|part| part.as_os_str());
+    parts.any(|part| part == "_npx") && parts.nth(1).is_some_and(|part| part == "node_modules")
+}
+
 fn is_our_name(name: &str) -> bool {
     command_line::program(&[name.to_owned()]) == PROGRAM
 }
@@ -342,4 +355,18 @@ fn warnings(project: &Project, scope: Scope) -> Vec<String> {
         }
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_npx_runs_is_not_wired() {
+        let cached = |path: &str| is_in_npx_cache(Path::new(path));
+        assert!(cached("/home/a/.npm/_npx/0f3e/node_modules/hookkeeper/bin/hookkeeper"));
+        assert!(cached("/c/_npx/0f3e/node_modules/@hookkeeper/linux-x64/bin/hookkeeper"));
+        assert!(!cached("/home/a/lib/node_modules/hookkeeper/bin/hookkeeper"));
+        assert!(!cached("/home/a/_npx/bin/hookkeeper"));
+    }
 }

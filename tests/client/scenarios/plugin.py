@@ -3,7 +3,11 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import urllib.parse
 from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
 
 from audit import hook_runs
 from script import agent, bash, turns
@@ -12,8 +16,12 @@ from wiring import REPOSITORY, by_plugin, path_without, wired
 from .compaction import KEPT, SUMMARY
 from .reading import all_heard, check_closed, events_of, heard, launched, only_entry, user_was_told
 
+sys.path.append(str(REPOSITORY / "tests/npm"))
+from registry import Registry  # noqa: E402
+
 # What the client reads of a plugin. A copy of it can be at a path of its own.
-PLUGIN = (".claude-plugin", "assets", "commands", "hooks", "LICENSE", "README.md")
+PLUGIN = (".claude-plugin", "assets", "bin", "commands", "hooks", "LICENSE", "README.md", "package.json",
+          "package-lock.json")
 HINT = "the program hookkeeper is not installed"
 ADVICE = "HookKeeper: network error, attempt 1 of 3"
 
@@ -78,6 +86,53 @@ def plugin_installed(bench, check):
 
 
 @wired(by_plugin)
+def plugin_brings_its_program(bench, check):
+    """From a marketplace that is a git repository: the client runs npm, and there is no other program."""
+    with registry_of(bench) as registry:
+        folder = _installed_from_git(bench, check, registry)
+        check.equal("archives that npm fetched", [path.partition("/archives/")[2] for path in registry.asked
+                                                  if path.endswith(".tgz")], [_archive()])
+    programs = sorted(folder.glob("node_modules/@hookkeeper/*/bin/hookkeeper"))
+    check.equal("programs in the plugin", [path.parent.parent.name for path in programs], [_platform()])
+    client = bench.run("GO audit", "/hookkeeper:status", env={"PATH": path_without("hookkeeper")}, rules=turns(
+        bash("command -v hookkeeper; hookkeeper --version"), "done", "It says so."))
+    last = heard(client.requests[-1])
+    check.contains("what the shell found", last, f"{folder}/bin/hookkeeper\n{_version()}", times=1)
+    check.contains("what the model heard", last, "`hookkeeper status` says:", times=1)
+    check.contains("what the model heard", last, client.session_id[:8])
+    check.equal("hints", user_was_told(bench).count(HINT), 0)
+    check.equal("commands", only_entry(check, bench.books, client.session_id).get("commands"), {"hookkeeper:status": 1})
+    check_closed(check, bench.books)
+
+
+@wired(by_plugin)
+def plugin_whose_program_is_nowhere(bench, check):
+    """The registry does not have it: npm is content, the plugin is installed, and the user hears what is missing."""
+    bench.books_kept = False
+    with registry_of(bench) as registry:
+        registry.missing = {f"@hookkeeper/{_platform()}"}
+        _installed_from_git(bench, check, registry)
+    bench.run("GO", env={"PATH": path_without("hookkeeper")}, rules=turns(bash("echo made > made.txt"), "done"))
+    check.equal("hints", user_was_told(bench).count(HINT), 1)
+    check.equal("made.txt", (bench.project / "made.txt").read_text(), "made\n")
+    check.that("no .claude in the project", not (bench.project / ".claude").exists())
+
+
+@wired(by_plugin)
+def plugin_newer_than_the_program(bench, check):
+    """The user hears of it once, and what the program knows is recorded."""
+    folder = _copied(bench)
+    script = folder / "hooks/hookkeeper.sh"
+    script.write_text(script.read_text().replace(f"version={_version().split()[1]}\n", "version=99.0.0\n"))
+    client = bench.run("GO", args=_loading(folder), rules=turns(bash("echo made > made.txt"), "done"))
+    check.equal("what the user heard", user_was_told(bench).count("the plugin is 99.0.0"), 1)
+    check.lacks("what the model heard", all_heard(client), "99.0.0")
+    check.equal("events", events_of(bench.books.log(), client.session_id),
+                ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"])
+    check_closed(check, bench.books)
+
+
+@wired(by_plugin)
 def plugin_without_program(bench, check):
     """One hint per start, and nothing else changes."""
     bench.books_kept = False
@@ -88,6 +143,7 @@ def plugin_without_program(bench, check):
         agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
     check.equal("hints after the first run", user_was_told(bench).count(HINT), 1)
     check.contains("the hint", user_was_told(bench), f"cargo install --locked --path '{folder}'", times=1)
+    check.contains("the hint", user_was_told(bench), "npm install --global hookkeeper", times=1)
     check.equal("made.txt", (bench.project / "made.txt").read_text(), "made\n")
     second = bench.run("and again", args=[*_loading(folder), "--continue"], env=nowhere, rules=turns("done"))
     check.equal("hints after the second run", user_was_told(bench).count(HINT), 2)
@@ -116,7 +172,7 @@ def plugin_validates(bench, check):
     """The client's own validator has nothing to complain of. It looks at a limited number of files: what builds leave
     is not part of the plugin."""
     folder = bench.root / "repository"
-    shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns("target", ".git"))
+    shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns("target", ".git", "node_modules"))
     for profile in ([], ["--profile", "directory"]):
         said = _claude(bench, check, "plugin", "validate", str(folder), "--strict", "--json", *profile)
         report = json.loads(said)
@@ -146,14 +202,60 @@ def _link(bench, folder):
     (folder / "hookkeeper").symlink_to(bench.command)
 
 
-def _claude(bench, check, *arguments):
+@contextmanager
+def registry_of(bench):
+    """A registry on loopback with the program that is tested."""
+    packed = bench.root / "packed"
+    subprocess.run([str(REPOSITORY / "release/npm"), "pack", "--out", str(packed),
+                    "--program", f"{_platform()}={bench.command}"], check=True, stdout=subprocess.DEVNULL)
+    registry = Registry(packed)
+    try:
+        yield registry
+    finally:
+        registry.close()
+
+
+def _installed_from_git(bench, check, registry):
+    """As a user does it; returns the plugin's folder. Git finds the repository on this machine."""
+    origin, address = _copied(bench), "https://git.invalid/hookkeeper.git"
+    for command in (["init", "--quiet", "--initial-branch=main"], ["add", "--all"], ["commit", "--quiet", "--message=Start"]):
+        author = ["-c", "user.name=Test", "-c", "user.email=test@example.com"]
+        subprocess.run(["git", *author, *command], cwd=origin, check=True)
+    bench.home.mkdir(exist_ok=True)
+    where = f"file://{urllib.parse.quote(str(origin))}"
+    (bench.home / ".gitconfig").write_text(f'[url "{where}"]\n\tinsteadOf = {address}\n')
+    for arguments in (("marketplace", "add", address), ("install", "hookkeeper@hookkeeper")):
+        _claude(bench, check, "plugin", *arguments, env=registry.environment(bench.root / "cache"))
+    installed = json.loads((bench.home / ".claude/plugins/installed_plugins.json").read_text())
+    return Path(installed["plugins"]["hookkeeper@hookkeeper"][0]["installPath"])
+
+
+def _platform():
+    return {"x86_64": "linux-x64", "aarch64": "linux-arm64"}[os.uname().machine]
+
+
+def _archive():
+    return f"hookkeeper-{_platform()}-{_version().split()[1]}.tgz"
+
+
+def _version():
+    return "hookkeeper " + json.loads((REPOSITORY / "package.json").read_text())["version"]
+
+
+# Nobody is there, and npm does not ask again: the client would wait a minute for it.
+NO_REGISTRY = {"npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0"}
+
+
+def _claude(bench, check, *arguments, env=NO_REGISTRY):
     """One of the client's own commands; returns what it printed."""
     bench.home.mkdir(exist_ok=True)
     done = subprocess.run([bench.exe, *arguments], cwd=bench.project, stdin=subprocess.DEVNULL, timeout=60,
-                          capture_output=True, text=True, env={"PATH": os.environ["PATH"], "HOME": str(bench.home)})
+                          capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "HOME": str(bench.home), **env})
     check.equal(f"claude {' '.join(arguments)}", (done.returncode, done.stderr), (0, ""))
     return done.stdout
 
 
-SCENARIOS = (plugin, plugin_at_a_path_with_spaces, plugin_installed, plugin_without_program, plugin_command,
+SCENARIOS = (plugin, plugin_at_a_path_with_spaces, plugin_installed, plugin_brings_its_program,
+             plugin_whose_program_is_nowhere, plugin_newer_than_the_program, plugin_without_program, plugin_command,
              plugin_validates)
