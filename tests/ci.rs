@@ -1,4 +1,4 @@
-//! `.ci/run` says in its own words which part failed.
+//! `.ci/run` says in its own words which part failed; the checks beside it see what they are for.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -7,22 +7,67 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
+
+/// A script of `.ci/`, with another cargo.
+fn run_with_cargo(script: &str, name: &str, cargo: &str) -> Output {
+    let bin = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&bin).unwrap();
+    let program = bin.join("cargo");
+    std::fs::write(&program, format!("#!/bin/sh\n{cargo}\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci").join(script);
+    Command::new(script).env("PATH", path).output().unwrap()
+}
 
 #[test]
 fn a_part_that_fails_is_named() {
-    let bin = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ci");
-    std::fs::create_dir_all(&bin).unwrap();
-    let cargo = bin.join("cargo");
-    std::fs::write(&cargo, "#!/bin/sh\n[ \"$1\" != clippy ]\n").unwrap();
-    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run");
-    let ended = Command::new(script).env("PATH", path).output().unwrap();
+    let ended = run_with_cargo("run", "ci", "[ \"$1\" != clippy ]");
     assert_eq!(ended.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&ended.stdout), "\n== rustfmt\n\n== clippy\n");
     assert_eq!(
         String::from_utf8_lossy(&ended.stderr),
         "\nFAILED: clippy: run it alone with: cargo clippy --locked --all-targets -- -D warnings\n"
+    );
+}
+
+fn package(name: &str, version: &str, licence: &str, source: &str) -> String {
+    format!(
+        r#"{{"name":"{name}","version":"{version}","license":"{licence}","source":"{source}"}}"#
+    )
+}
+
+#[test]
+fn a_dependency_that_may_not_be_there_is_named() {
+    const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+    let packages = [
+        package("free", "1.0.0", "(MIT OR GPL-3.0) AND Unicode-3.0", REGISTRY),
+        package("old", "1.0.0", "GPL-3.0/Apache-2.0", REGISTRY),
+        package("exception", "1.0.0", "Apache-2.0 WITH LLVM-exception", REGISTRY),
+        package("syn", "2.0.0", "MIT", REGISTRY),
+        package("syn", "3.0.0", "MIT", REGISTRY),
+        package("copyleft", "1.0.0", "MIT AND GPL-3.0", REGISTRY),
+        package("nothing", "1.0.0", "", REGISTRY),
+        package("twice", "1.0.0", "MIT", REGISTRY),
+        package("twice", "2.0.0", "MIT", REGISTRY),
+        package("tokio", "1.0.0", "MIT", REGISTRY),
+        package("elsewhere", "1.0.0", "MIT", "git+https://example.com/elsewhere"),
+    ];
+    // What is only below a package of `skip-tree` may be there twice.
+    let job = r#"{"id":"job","name":"win32job","version":"2.0.0","license":"MIT","source":null}"#;
+    let old = r#"{"id":"old","name":"free","version":"0.1.0","license":"MIT","source":null}"#;
+    let needs = r#"{"nodes":[{"id":"job","dependencies":["old"]},{"id":"old","dependencies":[]}]}"#;
+    let metadata =
+        format!(r#"{{"packages":[{},{job},{old}],"resolve":{needs}}}"#, packages.join(","));
+    let ended = run_with_cargo("dependencies.py", "dependencies", &format!("echo '{metadata}'"));
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&ended.stderr),
+        "dependencies: copyleft 1.0.0: the licence 'MIT AND GPL-3.0' is not allowed\n\
+         dependencies: nothing 1.0.0: the licence '' is not allowed\n\
+         dependencies: twice is there in 2 versions: 1.0.0, 2.0.0\n\
+         dependencies: tokio: threads and timers before the first line of a hook\n\
+         dependencies: elsewhere comes from git+https://example.com/elsewhere\n"
     );
 }
