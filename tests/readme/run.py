@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs every command in README, in its order, as a newcomer would: python3 tests/readme/run.py
+"""Runs every command in README and in docs/, as a newcomer would: python3 tests/readme/run.py
 
-Shell blocks run one after the other in one shell's directory, commands in the text (`hookkeeper …`) in the project. The
-home directory is a scratch one, with a project ~/shop in it. `cargo test` is not run from here but by .ci/run, which is
-looked at. Exit status: 0 all good, 1 a command failed.
+README comes first, then the pages in the order of docs/SUMMARY.md, then README's "Remove". Shell blocks run one after the
+other in one shell's directory, commands in the text (`hookkeeper …`) in the project. The home directory is a scratch one,
+with a project ~/shop in it. `cargo test` is not run from here but by .ci/run, which is looked at. Links have to lead
+somewhere, every page has to be in the summary, and README has a length. Exit status: 0 all good, 1 something is not.
 """
 import json
 import os
@@ -22,6 +23,13 @@ from shop import Shop  # noqa: E402
 # A block, or a command in the text.
 PIECE = re.compile(r"^```(\w+)\n(.*?)^```$|`((?:hookkeeper|python3|cargo) [^`]+)`", re.M | re.S)
 # Shown, not to be run: what a user replaces is in capitals, and stands for one of these.
+PLACEHOLDER = re.compile(r"…|\b(?!ID\b)[A-Z][A-Z_]{2,}\b|\bhook\b")
+# Commands that want more words, where only they themselves are meant.
+NAMES = {f"hookkeeper {name}" for name in ("loop", "branch loop", "autonomous", "iterative", "execute", "branch handoff",
+                                           "config set", "run-gate", "run-verify")}
+# These send: tests/export.rs runs them, with a collector.
+ELSEWHERE = tuple(f"hookkeeper export {name}" for name in ("test", "flush", "follow", "backfill"))
+WORDS = 1500
 IDS = {"agents": "agents/active.json", "errors": "errors/classified.json"}
 
 
@@ -36,6 +44,7 @@ class Newcomer:
         for name in [name for name in self.env if name.startswith(("CLAUDE", "HOOKKEEPER"))]:
             del self.env[name]
         self.failed = self.ran = 0
+        self.is_at_work = False
         self.seen = set()
         self.shop = Shop(str(home / ".cargo/bin/hookkeeper"), home)
 
@@ -45,9 +54,14 @@ class Newcomer:
                 self.run(command, f"cd {self.quoted(self.cwd)}; {command}; code=$?; pwd > '{self.home}/pwd'; exit $code")
                 self.cwd = Path((self.home / "pwd").read_text().strip())
 
+    def once(self, shown, script):
+        if shown not in self.seen:
+            self.run(shown, script)
+
     def inline(self, command):
         if command in self.seen:
             return
+        self.seen.add(command)
         system = command.split()[1]
         if " ID" in command:
             command = command.replace(" ID", f" {self.an_id(system)}")
@@ -80,33 +94,77 @@ class Newcomer:
 
 
 def main():
-    readme = (REPOSITORY / "README.md").read_text()
-    ci = (REPOSITORY / ".ci/run").read_text()
+    pages = [REPOSITORY / "README.md", *summary()]
+    wrong = [*missing_links([*pages, REPOSITORY / "SECURITY.md", REPOSITORY / "ARCHITECTURE.md"]), *misplaced(pages)]
     with tempfile.TemporaryDirectory(prefix="hookkeeper-readme-") as scratch:
         newcomer = Newcomer(Path(scratch).resolve())
-        shop = newcomer.shop
-        filled = False
-        for language, block, command in PIECE.findall(readme):
-            if "cargo test" in (block.strip(), command):
-                assert re.search(r"^run .* cargo test", ci, re.MULTILINE), "README's test command is not in .ci/run"
-            elif command.startswith("python3 benches/speed.py"):
-                newcomer.run(command, f"cd {newcomer.quoted(REPOSITORY)}; {command} --quick || test $? = 1")
-            elif language == "sh":
-                newcomer.block(block)
-            elif language == "json":
-                for line in re.findall(r'"command": "(hookkeeper [^"]+)"', block):
-                    newcomer.inline(line)
-            elif command:
-                newcomer.inline(command)
-            if not filled and "~/shop install" in block:
-                shop.fill(time.time())  # Claude Code has been given something to do.
-                filled = True
-        gone = [path for path in (newcomer.project / ".claude", Path(shop.binary)) if path.exists()]
-        newcomer.failed += len(gone)
-        for path in gone:
-            print(f"FAIL  after Remove there is still {path}")
-    print(f"{newcomer.ran} commands, {newcomer.failed} failed")
-    return 1 if newcomer.failed or newcomer.ran < 25 else 0
+        readme, removal = pages[0].read_text().split("\n## Remove\n")
+        for text in (readme, *(page.read_text() for page in pages[1:]), removal):
+            follow(newcomer, text)
+        gone = [path for path in (newcomer.project / ".claude", Path(newcomer.shop.binary)) if path.exists()]
+        wrong += [f"after Remove there is still {path}" for path in gone]
+    for what in wrong:
+        print(f"FAIL  {what}")
+    print(f"{newcomer.ran} commands, {newcomer.failed} failed; {len(pages)} pages, {len(wrong)} wrong")
+    return 1 if newcomer.failed or wrong or newcomer.ran < 25 else 0
+
+
+def follow(newcomer, text):
+    for language, block, command in PIECE.findall(text):
+        if "cargo test" in (block.strip(), command):
+            ci = (REPOSITORY / ".ci/run").read_text()
+            assert re.search(r"^run .* cargo test", ci, re.MULTILINE), "README's test command is not in .ci/run"
+        elif command.startswith("python3 benches/speed.py"):
+            newcomer.once(command, f"cd {newcomer.quoted(REPOSITORY)}; {command} --quick || test $? = 1")
+        elif command.startswith(("python3", "cargo")):
+            continue  # For who works on the repository; .ci/run has them, or they take long.
+        elif language == "sh":
+            newcomer.block(block)
+        elif language == "json":
+            for line in re.findall(r'"command": "(hookkeeper [^"]+)"', block):
+                newcomer.inline(line)
+        elif command and newcomer.is_at_work and not is_mentioned(command):
+            newcomer.inline(command)
+        if not newcomer.is_at_work and "~/shop install" in block:
+            newcomer.shop.fill(time.time())  # Claude Code has been given something to do.
+            newcomer.is_at_work = True
+
+
+def is_mentioned(command):
+    """Whether it is named and not shown: words are missing, or it needs what a newcomer does not have."""
+    return PLACEHOLDER.search(command) or command in NAMES or command.startswith(ELSEWHERE)
+
+
+def summary():
+    """The pages of docs/, in their order."""
+    text = (REPOSITORY / "docs/SUMMARY.md").read_text()
+    return [REPOSITORY / "docs" / name for name in re.findall(r"\]\(([^)]+)\)", text)]
+
+
+def misplaced(pages):
+    for page in sorted((REPOSITORY / "docs").glob("*.md")):
+        if page not in pages and page.name != "SUMMARY.md":
+            yield f"{page.name} is not in docs/SUMMARY.md"
+    words = len(pages[0].read_text().split())
+    if words > WORDS:
+        yield f"README has {words} words, more than {WORDS}"
+
+
+def missing_links(pages):
+    """Links to files of the repository, and to headings in them."""
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", page.read_text()):
+            path, _, heading = (target[0] or target[1]).partition("#")
+            if "://" in path:
+                continue
+            to = (page.parent / path).resolve() if path else page
+            if not to.exists() or heading and heading not in headings(to):
+                yield f"{page.name} leads to {path}#{heading}, which is not there"
+
+
+def headings(page):
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
 if __name__ == "__main__":
