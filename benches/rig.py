@@ -134,8 +134,9 @@ class Row:
             return {"path": self.path}
         us = self.contestant.us
         ratios = {ratio.name: ratio.value(us) for ratio in self.ratios}
+        held = [(ratio.value(us), ratio.at_most) for ratio in self.ratios if ratio.at_most]
         return {"path": self.path, "us": us, "floors": us / self.floor.us, "ratios": ratios,
-                "ok": self.ok()}
+                "held": held, "ok": self.ok()}
 
 
 def race(rows: list[Row], starts: int) -> list[Row]:
