@@ -202,3 +202,60 @@ fn they_stay_while_another_file_of_the_project_wires_us() {
     good(scratch.run(&["uninstall", "--scope", "project"], b""));
     assert!(!folder(&scratch).exists());
 }
+
+#[test]
+fn nothing_is_written_where_the_settings_are_broken() {
+    for (scope, name) in [("local", "settings.local.json"), ("project", "settings.json")] {
+        let scratch = project();
+        let settings = scratch.root().join(".claude").join(name);
+        fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        fs::write(&settings, "{\"hooks\": {").unwrap();
+        let before = tree(&scratch.root());
+        let run = scratch.run(&["install", "--scope", scope, "--commands"], b"");
+        refused(&run, name);
+        assert_eq!(tree(&scratch.root()), before);
+    }
+}
+
+#[test]
+fn all_else_goes_where_the_settings_broke_later() {
+    for more in [&[][..], &["--purge"]] {
+        let scratch = project();
+        install(&scratch, &["--commands"]);
+        let settings = scratch.root().join(".claude/settings.local.json");
+        let whole = fs::read(&settings).unwrap();
+        fs::write(&settings, "{\"hooks\": {").unwrap();
+        let preview = scratch.run(&[&["uninstall", "--dry-run"], more].concat(), b"");
+        assert_eq!(preview.code, Some(1));
+        assert!(preview.stdout.contains("7 slash commands would be removed"), "{}", preview.stdout);
+        assert!(folder(&scratch).join("loop.md").exists());
+        let run = scratch.run(&[&["uninstall"], more].concat(), b"");
+        assert_eq!(run.code, Some(1), "{}", run.stdout);
+        assert!(run.stdout.contains("7 slash commands removed"), "{}", run.stdout);
+        assert!(
+            run.stderr.contains(".claude/settings.local.json: line 1")
+                && run.stderr.contains("What HookKeeper has in that file stays"),
+            "{}",
+            run.stderr
+        );
+        assert!(!folder(&scratch).exists());
+        assert_eq!(scratch.root().join(".claude/state").exists(), more.is_empty());
+        // Mended, the rest of it goes too.
+        fs::write(&settings, whole).unwrap();
+        good(scratch.run(&["uninstall"], b""));
+        let left = fs::read_to_string(&settings).unwrap_or_default();
+        assert!(!left.contains("hookkeeper"), "{left}");
+    }
+}
+
+#[test]
+fn git_sees_them_once_they_are_the_teams() {
+    let scratch = project();
+    install(&scratch, &["--commands"]);
+    assert_eq!(status(&scratch), "?? README.md\n");
+    let said = install(&scratch, &["--scope", "project", "--commands"]);
+    assert!(said.contains(".git/info/exclude: without **/.claude/commands/hookkeeper\n"), "{said}");
+    let seen = status(&scratch);
+    assert!(seen.contains("?? .claude/commands/hookkeeper/loop.md"), "{seen}");
+    assert!(!seen.contains("settings.local.json"), "one's own file stays hidden: {seen}");
+}

@@ -50,9 +50,23 @@ pub fn hide_from_git(root: &Path, path: &str) -> anyhow::Result<()> {
         return Ok(());
     }
     match common_dir(&git)? {
-        Some(dir) => Ok(exclude::add(&dir, &format!("**/{path}"))?),
+        Some(dir) => Ok(exclude::add(&dir, &hidden(path))?),
         None => Ok(()),
     }
+}
+
+/// Takes our line for a path out of git's list of hidden files; says which.
+pub fn show_to_git(root: &Path, path: &str) -> anyhow::Result<Vec<String>> {
+    let Ok(git) = open_git(root) else { return Ok(Vec::new()) };
+    match common_dir(&git)? {
+        Some(dir) => Ok(exclude::clean(&dir, |pattern| pattern != hidden(path))?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// How a path of a project stands in git's list, wherever in the repository the project is.
+fn hidden(path: &str) -> String {
+    format!("**/{path}")
 }
 
 /// Takes out of git's list of hidden files what we put there, where nothing is left to hide.

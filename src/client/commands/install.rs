@@ -81,8 +81,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let root = project.root()?;
     let client_note = check_client(project, options.any_client)?;
-    // First: who is refused here has the settings as they were. What is wrong with their place is
-    // found out before anything is made.
+    // All that is wrong is found out before anything is made. Then the commands come first: who is
+    // refused there has the settings as they were.
+    Planned::new(project, scope, with)?;
     slash::install(project, scope, &options.commands, true)?;
     let commands = slash::install(project, scope, &options.commands, false)?;
     let mut lines = vec![wire(project, scope, with)?];
@@ -169,28 +170,56 @@ fn edited_text(text: &str, launch: &Launch, with: Extras) -> Result<String, Malf
     if with.status_line { status_line::wire(&wired, launch) } else { Ok(wired) }
 }
 
-/// Wires a scope's file, and with it the status line if that is wanted; says what was done. All
-/// that can be wrong with the file is found out before anything is made.
+/// What wiring comes to; nothing is made yet.
+struct Planned {
+    launch: Launch,
+    shown: String,
+    bytes: Option<Vec<u8>>,
+    /// The new text; `None` if all is wired already.
+    wired: Option<String>,
+    wants_record: bool,
+}
+
+impl Planned {
+    /// Refuses all that can be wrong with the file.
+    fn new(project: &Project, scope: Scope, with: Extras) -> anyhow::Result<Self> {
+        let launch = find_program(project.process, scope)?.launch;
+        let (path, bytes) = read_scope(project, scope)?;
+        let shown = project.shown(&path);
+        let wired = rewired(bytes.as_deref(), &shown, &launch, with)?;
+        let (is_settled, writable) = with_paths(project, |paths| {
+            let recorded = paths.wired_file(scope)?;
+            let by_this = recorded.is_some_and(|file| file.version == env!("CARGO_PKG_VERSION"));
+            Ok((by_this && !paths.has_leftover(scope), paths.check_writable(scope)))
+        })?;
+        let wants_record = !is_settled && writable.is_ok();
+        if wired.is_some() {
+            writable?;
+        }
+        Ok(Self { launch, shown, bytes, wired, wants_record })
+    }
+}
+
+/// The new text of a settings file; `None` if it stays as it is.
+fn rewired(
+    bytes: Option<&[u8]>,
+    shown: &str,
+    launch: &Launch,
+    with: Extras,
+) -> anyhow::Result<Option<String>> {
+    let old = decode(bytes, shown)?;
+    let new = edited_text(&old, launch, with).with_context(|| shown.to_owned())?;
+    Ok((bytes.is_none() || old != new).then_some(new))
+}
+
+/// Wires a scope's file, and with it the status line if that is wanted; says what was done.
 pub fn wire(project: &Project, scope: Scope, with: Extras) -> anyhow::Result<String> {
-    let launch = find_program(project.process, scope)?.launch;
-    let (path, bytes) = read_scope(project, scope)?;
-    let shown = project.shown(&path);
-    let edited = |bytes: Option<&[u8]>| {
-        let old = decode(bytes, &shown)?;
-        let new = edited_text(&old, &launch, with).with_context(|| shown.clone())?;
-        Ok::<_, anyhow::Error>((bytes.is_none() || old != new).then_some(new))
-    };
+    let Planned { launch, shown, bytes, mut wired, wants_record } =
+        Planned::new(project, scope, with)?;
     let what = match with.status_line {
         true => format!("all {} events and the status line are", Kind::COUNT),
         false => format!("all {} events are", Kind::COUNT),
     };
-    let mut wired = edited(bytes.as_deref())?;
-    let (settled, writable) = with_paths(project, |paths| {
-        let recorded = paths.wired_file(scope)?;
-        let by_this = recorded.is_some_and(|file| file.version == env!("CARGO_PKG_VERSION"));
-        let settled = by_this && !paths.has_leftover(scope);
-        Ok((settled, paths.check_writable(scope)))
-    })?;
     let entry = WiredFile {
         command: launch.program().to_owned(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -199,16 +228,15 @@ pub fn wire(project: &Project, scope: Scope, with: Extras) -> anyhow::Result<Str
     };
     if wired.is_none() {
         // So that it is noticed when somebody drops the entries, and which version looked last.
-        if !settled && writable.is_ok() {
+        if wants_record {
             open_settings(project, scope)?.record_wired(entry)?;
         }
         return Ok(format!("{shown}: {what} wired already"));
     }
-    writable?;
     let mut file = open_settings(project, scope)?;
     let before = file.read()?;
     if before != bytes {
-        wired = edited(before.as_deref())?;
+        wired = rewired(before.as_deref(), &shown, &launch, with)?;
     }
     let Some(wired) = wired else {
         return Ok(format!("{shown}: {what} wired already"));

@@ -67,10 +67,21 @@ pub fn install(
             return Ok(vec![format!("Warning: the slash commands are not written: {why:#}")]);
         }
     };
-    if scope == Scope::Local {
-        let hidden = checkout::hide_from_git(&project.root()?, PROJECT_FOLDER);
-        lines
-            .extend(hidden.err().map(|why| format!("Warning: git sees {PROJECT_FOLDER}: {why:#}")));
+    let root = project.root()?;
+    match scope {
+        Scope::Local => {
+            let hidden = checkout::hide_from_git(&root, PROJECT_FOLDER);
+            let seen = |why| format!("Warning: git sees {PROJECT_FOLDER}: {why:#}");
+            lines.extend(hidden.err().map(seen));
+        }
+        // They were one person's before, and are the team's now, who commits them.
+        Scope::Project => lines.extend(match checkout::show_to_git(&root, PROJECT_FOLDER) {
+            Ok(shown) => {
+                shown.iter().map(|line| format!(".git/info/exclude: without {line}")).collect()
+            }
+            Err(why) => vec![format!("Warning: git may not see {PROJECT_FOLDER}: {why:#}")],
+        }),
+        Scope::User => {}
     }
     Ok(lines)
 }

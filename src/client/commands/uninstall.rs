@@ -36,11 +36,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let root = project.root()?;
     let mut lines = Vec::new();
     let mut shown_first = Printed::default();
-    let (path, bytes) = read_scope(project, scope)?;
-    let shown = project.shown(&path);
-    let found = decode(bytes.as_deref(), &shown)?;
-    // Malformed settings are refused, whatever is in them.
-    edit::unwire(&found, None).with_context(|| shown.clone())?;
+    let shown = project.shown(&with_paths(project, |paths| paths.path(scope))?);
+    // A file that cannot be read stays as it is, whatever is in it. All else goes.
+    let (found, unread) = match read_text(project, scope, &shown) {
+        Ok(found) => (found, None),
+        Err(why) => (String::new(), Some(why)),
+    };
     let other_scopes = other_wired_scopes(project, scope);
     if options.purge {
         if root.join(".claude").is_symlink() {
@@ -60,12 +61,15 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     // The commands are those of all files of the project. They go first: who is refused here has the
     // settings as they were.
     let is_shared = |(other, _): &(Scope, PathBuf)| scope != Scope::User && *other != Scope::User;
-    let is_only_elsewhere = !edit::has_ours(&found) && !options.purge && !other_scopes.is_empty();
+    let is_only_elsewhere =
+        unread.is_none() && !edit::has_ours(&found) && !options.purge && !other_scopes.is_empty();
     let commands = match is_only_elsewhere || other_scopes.iter().any(is_shared) {
         true => Vec::new(),
         false => slash::uninstall(project, scope, dry)?,
     };
-    if edit::has_ours(&found) {
+    if unread.is_some() {
+        // Its record stays: with it the file gets its old bytes back, once it can be read.
+    } else if edit::has_ours(&found) {
         match dry {
             true => shown_first = preview_unwire(project, scope)?,
             false => {
@@ -106,7 +110,21 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         });
     }
     shown_first.push(lines.join("\n"));
-    Ok(Outcome::printed(shown_first))
+    let Some(why) = unread else { return Ok(Outcome::printed(shown_first)) };
+    let left = format!(
+        "{why:#}. What HookKeeper has in that file stays; mend it, then: hookkeeper uninstall --scope {}",
+        scope.name()
+    );
+    let stdout = (!shown_first.is_empty()).then_some(shown_first);
+    Ok(Outcome { stdout, stderr: Some(left.into()), code: 1 })
+}
+
+/// The settings of a scope, if our entries can be taken out of them.
+fn read_text(project: &Project, scope: Scope, shown: &str) -> anyhow::Result<String> {
+    let (_, bytes) = read_scope(project, scope)?;
+    let found = decode(bytes.as_deref(), shown)?;
+    edit::unwire(&found, None).with_context(|| shown.to_owned())?;
+    Ok(found)
 }
 
 /// The entries are gone already; then the record of them goes too.
