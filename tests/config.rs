@@ -93,7 +93,14 @@ fn what_does_not_fit_is_not_written() {
         (&["record", "perhaps"], "true or false"),
         (&["durability", "most"], "one of none, classed, data, full"),
         (&["redact", "("], "the pattern `(` in `redact` is no"),
-        (&["systems", "off"], "there is no setting `systems`; did you mean"),
+        (
+            &["systems", "off"],
+            "`systems` is a group of settings: systems.loop, systems.branch_loop",
+        ),
+        (
+            &["systems.telepathy", "off"],
+            "`systems.telepathy`; `hookkeeper config list` has them all",
+        ),
         (&["systems.error", "off"], "did you mean `systems.errors`?"),
         (&["errors", "off"], "did you mean `systems.errors`?"),
         (&["stuckAfterMinutes", "9"], "did you mean `stuck_after_minutes`?"),
@@ -246,4 +253,36 @@ fn the_users_own_file_is_read_by_commands_and_goes_with_a_purge_of_that_scope() 
     let said = good(scratch.run(&["uninstall", "--scope", "user", "--purge"], b""));
     assert!(said.contains("~/.claude/hookkeeper.json: deleted"), "{said}");
     assert!(!own.exists());
+}
+
+#[test]
+fn a_map_of_secrets_that_is_empty_is_not_said_to_be_set() {
+    let scratch = project();
+    let line = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("export.headers ")).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let listed = good(scratch.run(&["config", "list"], b""));
+    assert_eq!(line(&listed), "export.headers - default -");
+    assert_eq!(good(scratch.run(&["config", "get", "export.headers"], b"")), "{}\n");
+    good(scratch.run(&["config", "set", "export.headers.Authorization", "s3cret"], b""));
+    let listed = good(scratch.run(&["config", "list"], b""));
+    assert!(listed.contains("(set, not shown)") && !listed.contains("s3cret"), "{listed}");
+}
+
+#[test]
+fn a_value_that_is_shown_in_place_of_a_broken_one_is_said_to_be() {
+    let scratch = project();
+    for (text, key, why) in [
+        ("{\"notify\": true,}", "notify", ".claude/hookkeeper.json: "),
+        ("{\"notify\": 3}", "notify", "`notify` cannot be 3"),
+        ("{\"systems\": 3}", "systems.errors", "`systems` must be an object"),
+    ] {
+        fs::write(file(&scratch), text).unwrap();
+        let run = scratch.run(&["config", "get", key], b"");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(run.stderr.contains(why), "{text}: {}", run.stderr);
+        let other = scratch.run(&["config", "get", "keep_backups"], b"");
+        assert_eq!(other.stderr.is_empty(), !text.ends_with(",}"), "{text}: {}", other.stderr);
+    }
 }

@@ -10,7 +10,7 @@ use crate::client::commands::settings::SuggestedValues;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::{Printed, Words, one_line};
 use crate::core::outcome::Outcome;
-use crate::core::settings::layers::Resolved;
+use crate::core::settings::layers::{Remark, Resolved};
 use crate::core::settings::nearest::nearest;
 use crate::core::settings::table::{self, Setting, TABLE};
 
@@ -25,12 +25,14 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum What {
     /// Every key: its value, where that comes from, and its default
+    #[command(after_help = "Example:\n  hookkeeper config list --json | jq -r '.settings[].key'")]
     List {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
     /// The value of a key
+    #[command(after_help = "Example:\n  hookkeeper config get stuck_after_minutes")]
     Get {
         /// Such as systems.errors
         #[arg(value_name = "KEY", value_parser = SuggestedValues(KEYS))]
@@ -40,6 +42,9 @@ enum What {
         json: bool,
     },
     /// Give a key a value, and leave the rest of the file as it is
+    #[command(
+        after_help = "Examples:\n  hookkeeper config set systems.errors off\n  hookkeeper config set redact 'CORP-[0-9]+' 'x{8}'   # a list: all its values"
+    )]
     Set {
         /// Such as systems.errors
         #[arg(value_name = "KEY", value_parser = SuggestedValues(KEYS))]
@@ -51,6 +56,7 @@ enum What {
         scope: ScopeArgument,
     },
     /// Take a key out of the file: its default holds again
+    #[command(after_help = "Example:\n  hookkeeper config unset systems.errors")]
     Unset {
         /// Such as systems.errors
         #[arg(value_name = "KEY", value_parser = SuggestedValues(KEYS))]
@@ -113,7 +119,14 @@ fn get(project: &Project, key: &str, json: bool) -> anyhow::Result<Outcome> {
         }
         other => other.to_string(),
     };
-    Ok(Outcome::printed(Printed::from(shown)))
+    // Where the file is broken or the value does not fit, what is shown is not what was set.
+    let doubts = resolved.remarks.iter().filter(|remark| {
+        let of_row = remark.key == row.key || remark.key == key;
+        of_row || remark.key.is_empty() || row.key.starts_with(&format!("{}.", remark.key))
+    });
+    let doubts: Vec<String> = doubts.map(Remark::text).collect();
+    let stderr = (!doubts.is_empty()).then(|| Words::from(doubts.join("\n")).into());
+    Ok(Outcome { stderr, ..Outcome::printed(Printed::from(shown)) })
 }
 
 /// The value of a setting, or of a name in a map; a secret one only says that it is there.
@@ -125,6 +138,7 @@ fn value_of(resolved: &Resolved, row: &Setting, name: Option<&str>) -> Option<Va
     };
     match value {
         Value::Null => None,
+        Value::Object(texts) if texts.is_empty() => Some(Value::Object(texts)),
         _ if row.is_secret => Some("(set, not shown)".into()),
         value => Some(value),
     }
@@ -132,6 +146,13 @@ fn value_of(resolved: &Resolved, row: &Setting, name: Option<&str>) -> Option<Va
 
 /// There is no such key; exits as for any other wrong word.
 fn unknown(key: &str) -> Outcome {
+    let of_group = TABLE.iter().map(|row| row.key).filter(|known| {
+        known.strip_prefix(key).is_some_and(|rest| !key.is_empty() && rest.starts_with('.'))
+    });
+    let of_group: Vec<&str> = of_group.collect();
+    if !of_group.is_empty() {
+        return refused(format!("`{key}` is a group of settings: {}", of_group.join(", ")));
+    }
     let nearest = nearest(TABLE, key).map(|near| format!("; did you mean `{near}`?"));
     let hint = nearest.unwrap_or_else(|| "; `hookkeeper config list` has them all".into());
     refused(format!("there is no setting `{}`{hint}", one_line(key)))

@@ -13,14 +13,30 @@ pub fn nearest(table: &[Setting], key: &str) -> Option<String> {
     if key.len() > LONGEST {
         return None;
     }
-    let wanted = plain(key);
     let groups = table.iter().filter_map(|row| Some(row.key.rsplit_once('.')?.0));
     let whole = table.iter().map(|row| row.key).chain(groups);
-    let whole = whole.map(|key| (distance(&wanted, &plain(key)), key));
-    let names = table.iter().filter_map(|row| Some((row.key.rsplit_once('.')?.1, row.key)));
-    let names = names.map(|(name, key)| (distance(&wanted, &plain(name)) + 1, key));
-    let (far, key) = whole.chain(names).min_by_key(|(far, _)| *far)?;
-    (far <= wanted.len().div_ceil(3)).then(|| key.to_owned())
+    let whole = whole.filter_map(|known| {
+        let (typed, meant) = names_in_one_group(key, known).unwrap_or((key, known));
+        Some((near(typed, meant, 0)?, known))
+    });
+    let names = table.iter().filter_map(|row| {
+        let (_, name) = row.key.rsplit_once('.')?;
+        Some((near(key, name, 1)?, row.key))
+    });
+    whole.chain(names).min_by_key(|(far, _)| *far).map(|(_, key)| key.to_owned())
+}
+
+/// What is left of two keys of the same group: the group that they share makes them no nearer.
+fn names_in_one_group<'k>(typed: &'k str, known: &'k str) -> Option<(&'k str, &'k str)> {
+    let ((a, typed), (b, known)) = (typed.rsplit_once('.')?, known.rsplit_once('.')?);
+    (plain(a) == plain(b)).then_some((typed, known))
+}
+
+/// How far they are from each other, if that may be a typing error.
+fn near(typed: &str, known: &str, more: usize) -> Option<usize> {
+    let typed = plain(typed);
+    let far = distance(&typed, &plain(known)) + more;
+    (far <= typed.len().div_ceil(3)).then_some(far)
 }
 
 fn plain(key: &str) -> Vec<char> {
@@ -64,6 +80,8 @@ mod tests {
             ("errors", Some("systems.errors")),
             ("system", Some("systems")),
             ("recrod", Some("record")),
+            ("systems.telepathy", None),
+            ("System_s.erors", Some("systems.errors")),
             ("colour_of_the_sky", None),
             ("x", None),
             ("", None),
