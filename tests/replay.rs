@@ -49,6 +49,11 @@ fn recording_keeps_redacted_payloads_while_it_is_on() {
     fs::write(&settings, "{\n    \"keep_backups\": 4\n}").unwrap();
     let run = scratch.run(&["record", "on"], b"");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let early = scratch.run(&["replay", ".claude/state/recorded"], b"");
+    assert_eq!(early.code, Some(1));
+    assert!(early.stderr.contains("recorded: nothing is recorded yet"), "{}", early.stderr);
+    let other = scratch.run(&["replay", "nowhere"], b"");
+    assert!(other.stderr.contains("nowhere cannot be read: No such file"), "{}", other.stderr);
     assert_eq!(
         fs::read_to_string(&settings).unwrap(),
         "{\n    \"keep_backups\": 4,\n    \"record\": true\n}"

@@ -1,6 +1,7 @@
 //! Payloads out of files, directories, JSON lines, lists and stdin. What is no payload is named, with
 //! its line; the others can be played.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
@@ -10,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::core::event::{self, Parsed};
 use crate::core::json::Object;
 use crate::process::{Process, files};
+use crate::store::recorded::FOLDER as RECORDED;
 
 pub struct Input {
     /// The file, with the number of the payload if it has several.
@@ -40,7 +42,15 @@ pub fn read(process: &Process, named: &[PathBuf]) -> anyhow::Result<Inputs> {
             continue;
         }
         let found = files::below(path, &["json", "jsonl"]);
-        let found = found.with_context(|| format!("{} cannot be read", path.display()))?;
+        let found = match found {
+            // `record on` makes the folder when the first payload comes.
+            Err(error) if error.kind() == ErrorKind::NotFound && path.ends_with(RECORDED) => bail!(
+                "{}: nothing is recorded yet. Switch it on with `hookkeeper record on`, and do something in \
+                 Claude Code",
+                path.display()
+            ),
+            found => found.with_context(|| format!("{} cannot be read", path.display()))?,
+        };
         if found.is_empty() {
             bail!("{}: there is no .json or .jsonl file in it", path.display());
         }
