@@ -39,8 +39,10 @@ fn at(scratch: &mut Scratch, minute: u32) {
 /// A session with a task, an error to retry, findings, and an agent that runs.
 fn busy() -> Scratch {
     let mut scratch = Scratch::new();
-    fs::create_dir_all(scratch.root().join(".git")).unwrap();
+    fs::create_dir_all(scratch.root().join(".git/refs/heads/feature")).unwrap();
     fs::write(scratch.root().join(".git/HEAD"), "ref: refs/heads/feature/login\n").unwrap();
+    let commit = "c0ffee".repeat(7)[..40].to_owned();
+    fs::write(scratch.root().join(".git/refs/heads/feature/login"), commit).unwrap();
     at(&mut scratch, 0);
     event(&scratch, SESSION, "SessionStart", json!({"source": "startup"}));
     let prompt = "Implement \u{1b}[31mlogin\u{1b}[0m with 漢字\u{7}";
@@ -511,4 +513,17 @@ fn a_loop_that_ended_a_day_ago_is_shown_only_where_all_is_wanted() {
     // JSON has all of it, always.
     let json: Value = serde_json::from_str(&status(&scratch, &["--json"])).unwrap();
     assert_eq!(json["work_queue"]["verdict"], "cancelled");
+}
+
+/// A branch without a commit is none yet: everything calls it so.
+#[test]
+fn a_branch_without_a_commit_has_one_name_everywhere() {
+    let scratch = Scratch::new();
+    let mut git = std::process::Command::new("git");
+    git.args(["init", "--quiet", "--initial-branch=trunk"]).current_dir(scratch.root());
+    assert!(git.status().unwrap().success());
+    let shown = scratch.run(&["branch", "show"], b"").stdout;
+    assert!(shown.contains("unknown"), "{shown}");
+    let line = line(&scratch, &[], "{}");
+    assert!(line.starts_with("shop unknown") && !line.contains("trunk"), "{line}");
 }

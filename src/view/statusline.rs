@@ -117,7 +117,9 @@ impl Asked {
     fn name(&self) -> String {
         let name = self.root.as_deref().and_then(Path::file_name);
         let name = name.map_or_else(|| "/".into(), |name| name.to_string_lossy());
-        let branch = self.dir.as_deref().and_then(|dir| refs::read(dir).branch);
+        // Only a branch has a name here. One without a commit is none yet, as everywhere.
+        let git = self.dir.as_deref().map(refs::read).unwrap_or_default();
+        let branch = git.branch.is_some().then(|| refs::branch_name(&git));
         let branch = branch.map(|branch| format!(" {}", cut_to_width(&clean(&branch), 40)));
         cut_to_width(&clean(&name), 40) + &branch.unwrap_or_default()
     }
