@@ -169,6 +169,22 @@ mod tests {
         assert!(long.is_empty(), "over {COLUMNS} columns: {long:#?}");
     }
 
+    #[test]
+    fn every_command_has_an_example_and_a_usage_that_fits() {
+        let mut wrong = Vec::new();
+        walk(&whole(), &[], &mut |command, words| {
+            let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let is_shown = !command.is_hide_set() && !command.has_subcommands();
+            if is_shown && !below.starts_with("Example") {
+                wrong.push(format!("{}: no example", words.join(" ")));
+            }
+            let usage = command.clone().render_usage().to_string();
+            let long = usage.lines().filter(|line| line.chars().count() > COLUMNS);
+            wrong.extend(long.map(str::to_owned));
+        });
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
     /// One scheme for all: 0, 1 (it could not), 64 (it was not called as it can be).
     #[test]
     fn bad_usage_is_64_for_every_command() {

@@ -21,10 +21,13 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum What {
     /// Keep every payload from now on, redacted: the newest 200
+    #[command(after_help = "Example:\n  hookkeeper record on")]
     On,
     /// Keep no more; what is there stays
+    #[command(after_help = "Example:\n  hookkeeper record off")]
     Off,
     /// What was kept
+    #[command(after_help = "Example:\n  hookkeeper record list --json | jq -r .file")]
     List {
         /// Print one JSON object per payload
         #[arg(long)]

@@ -32,12 +32,14 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum What {
     /// All backups, newest first
+    #[command(after_help = "Example:\n  hookkeeper backup list --json | jq '.[0]'")]
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// What a backup preserved
+    #[command(after_help = "Example:\n  hookkeeper backup show latest")]
     Show {
         /// File, time, number or `latest`
         #[arg(default_value = "latest")]
@@ -47,6 +49,9 @@ enum What {
         json: bool,
     },
     /// What is different between a backup and another one, or now
+    #[command(
+        after_help = "Examples:\n  hookkeeper backup diff latest        # and now\n  hookkeeper backup diff 2 1"
+    )]
     Diff {
         /// File, time, number or `latest`
         #[arg(default_value = "latest")]
@@ -59,6 +64,7 @@ enum What {
         json: bool,
     },
     /// Put the loop and the work queue of a backup back; what is there now is set aside
+    #[command(after_help = "Example:\n  hookkeeper backup restore latest --dry-run")]
     Restore {
         /// File, time, number or `latest`
         backup: String,

@@ -34,11 +34,13 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum What {
     /// One error in full: its message, its context, its retries
+    #[command(after_help = "Example:\n  hookkeeper errors show 3f2a")]
     Show {
         /// An error's id, or the beginning of it
         id: String,
     },
     /// Call an error recovered: a person has seen to it
+    #[command(after_help = "Example:\n  hookkeeper errors resolve 3f2a")]
     Resolve {
         /// An error's id, or the beginning of it
         id: String,

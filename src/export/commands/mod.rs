@@ -19,14 +19,19 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum Action {
     /// Where it goes, how far it is, what waits, what was lost
+    #[command(after_help = "Example:\n  hookkeeper export status --json")]
     Status(status::Arguments),
     /// Send one record of each kind, and say what becomes of it
+    #[command(after_help = "Example:\n  hookkeeper export test")]
     Test(test::Arguments),
     /// Send what has not been sent yet
+    #[command(after_help = "Example:\n  hookkeeper export flush")]
     Flush(flush::Arguments),
     /// Go on sending, until a signal ends it: for a service
+    #[command(after_help = "Example:\n  hookkeeper export follow")]
     Follow(follow::Arguments),
     /// Send again what happened since a time; ids stay, so nothing need count twice
+    #[command(after_help = "Example:\n  hookkeeper export backfill --since 30d")]
     Backfill(flush::BackfillArguments),
 }
 

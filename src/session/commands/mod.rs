@@ -39,6 +39,7 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum What {
     /// The story of a session: what it was about, what happened, how it ended
+    #[command(after_help = "Example:\n  hookkeeper sessions show 0f3e")]
     Show(show::Arguments),
 }
 

@@ -61,6 +61,7 @@ enum What {
     },
     /// Say what was done in an iteration, and what is left
     #[command(
+        override_usage = "hookkeeper iterative log [OPTIONS] SLUG UNIT --did TEXT --remaining TEXT",
         after_help = "Example:\n  hookkeeper iterative log user-auth T1 --did 'Added the model' \\\n    --remaining 'Tests' --commit abc1234"
     )]
     Log(steps::Log),
