@@ -161,7 +161,7 @@ fn a_receipt_needs_a_committed_document() {
         &scratch.run(&["autonomous", "advance", "--summary", "x", "--artifact", "new.md"], b""),
         "new.md is not committed as it is now",
     );
-    refused(
+    misused(
         &scratch.run(&["autonomous", "advance", "--summary", " "], b""),
         "the summary is empty",
     );

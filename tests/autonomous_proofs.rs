@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::autonomous::*;
-use support::{Scratch, event, good, refused};
+use support::{Scratch, event, good, misused, refused};
 
 const NOT_NEWER: &str = "is not newer than the phase and the receipt before it";
 
@@ -139,7 +139,8 @@ fn ship_has_a_receipt_of_its_own() {
         );
         for url in ["example.com/pull/7", "https://example.com", "https://", "see the pull request"]
         {
-            fails(&scratch, &["--pr-url", url], "is no address of a pull request");
+            let args = ["autonomous", "advance", "--summary", "x", "--pr-url", url];
+            misused(&scratch.run(&args, b""), "is no address of a pull request");
         }
         let more = way(&scratch);
         advance(&scratch, &more);
@@ -418,7 +419,7 @@ fn the_budget_counts_while_the_session_runs() {
     let said = as_a_person(&scratch, &["autonomous", "resume", "--budget", "2"]);
     assert!(said.starts_with("Goes on: ") && said.ends_with("exit 0\n"), "{said}");
     blocked(&turn());
-    refused(&scratch.run(&["autonomous", "start", "x", "--budget", "0"], b""), "0 is no budget");
+    misused(&scratch.run(&["autonomous", "start", "x", "--budget", "0"], b""), "0 is no budget");
 }
 
 #[test]

@@ -349,7 +349,7 @@ fn notes_add_up_and_hold_no_secret() {
     assert_eq!(live["agents"][0]["nudge"], "first / login --password [redacted]");
     assert!(good(scratch.run(&["agents", "show", "a1"], b"")).contains("nudged: 2 times"));
     assert!(good(scratch.run(&["agents", "show", "a1"], b"")).contains("\ntask: not known yet\n"));
-    refused(
+    misused(
         &scratch.run(&["agents", "nudge", "a1", "--message", " "], b""),
         "the message is empty",
     );
@@ -526,7 +526,7 @@ fn completions_and_manual_know_every_command() {
         let help = good(scratch.run(&[command, "--help"], b""));
         assert!(help.contains("Example"), "{command}: {help}");
     }
-    refused(&scratch.run(&["man", "nonsense"], b""), "there is no command `nonsense`");
+    misused(&scratch.run(&["man", "nonsense"], b""), "there is no command `nonsense`");
 }
 
 /// What is wrong whatever the state is: the exit code says that another call is needed.
@@ -540,6 +540,14 @@ fn arguments_that_are_wrong_by_themselves_are_bad_usage() {
         (&["search", " "], "there is no text to look for"),
         (&["schema", "nonsense"], "there is no document \"nonsense\""),
         (&["gate", "test", "maybe"], "`maybe` is no status"),
+        (&["install", "--scope", "bogus"], "there is no scope `bogus`"),
+        (&["man", "nosuch"], "there is no command `nosuch`"),
+        (&["iterative", "set", "s", "T1", "foo"], "say max=N"),
+        (&["iterative", "signal", "s", "nope"], "`nope` is no signal"),
+        (&["iterative", "new", "BAD", "--task", "x", "--mode", "development"], "a task's name"),
+        (&["loop", "start", ""], "the task is empty"),
+        (&["branch", "loop", "start", "", "--promise", "x"], "must not be empty"),
+        (&["queue", "add", "--priority", "S1", "--title", ""], "the title is empty"),
         (&["branch", "handoff", "--note", "x"], "--type <TYPE>"),
         (&["status", "--nonsense"], "unexpected argument '--nonsense'"),
         (&["nonsense"], "unrecognized subcommand 'nonsense'"),

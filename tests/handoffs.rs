@@ -288,7 +288,7 @@ fn refused_with_reasons() {
     assert_eq!(unknown.code, Some(64));
     assert!(unknown.stderr.contains("task, triage, session, blocked"), "{}", unknown.stderr);
     assert_eq!(handoff(&scratch, &[]).code, Some(64));
-    refused(&handoff(&scratch, &["--type", "task", "--title", " "]), "the title is empty");
+    misused(&handoff(&scratch, &["--type", "task", "--title", " "]), "the title is empty");
     misused(&handoff(&scratch, &["--type", "task", "--branch", ""]), "the branch's name is empty");
     assert!(!scratch.root().join(".claude/branches/feat-login/handoffs").exists());
     assert_eq!(state(&scratch).get("handoff"), None);
@@ -377,6 +377,6 @@ fn notes_stay_whole() {
     let long = "x".repeat(10_001);
     for (flag, most) in [("--note", "10000"), ("--next", "10000"), ("--title", "200")] {
         let run = handoff(&scratch, &["--type", "task", flag, &long]);
-        refused(&run, &format!("has 10001 characters; {most} at most"));
+        misused(&run, &format!("has 10001 characters; {most} at most"));
     }
 }

@@ -126,7 +126,7 @@ fn what_the_lifecycle_forbids_is_refused_with_its_rule() {
         &run(&scratch, &["signal", "auth", "T9_DONE"]),
         "there is no unit `T9`; there are T1, T2",
     );
-    refused(&run(&scratch, &["signal", "auth", "FINE"]), "`FINE` is no signal");
+    misused(&run(&scratch, &["signal", "auth", "FINE"]), "`FINE` is no signal");
     refused(&run(&scratch, &["phase", "auth", "complete"]), "`hookkeeper iterative archive auth`");
     misused(
         &run(&scratch, &["phase", "auth", "ship"]),
@@ -138,7 +138,7 @@ fn what_the_lifecycle_forbids_is_refused_with_its_rule() {
     );
     refused(&run(&scratch, &["unblock", "auth", "T1"]), "T1 is in_progress, not blocked");
     refused(&run(&scratch, &["skip", "auth", "T7"]), "there is no unit `T7`");
-    refused(&run(&scratch, &["set", "auth", "T1", "max=0"]), "say max=N, from 1 to 1000");
+    misused(&run(&scratch, &["set", "auth", "T1", "max=0"]), "say max=N, from 1 to 1000");
     refused(
         &run(&scratch, &["log", "auth", "T7", "--did", "x", "--remaining", "y"]),
         "there is no unit `T7`",
@@ -430,7 +430,7 @@ fn bad_names_and_plans_are_refused_and_nothing_is_made() {
     };
     let long = "a".repeat(300);
     for slug in ["a/b", "..", ".a", "A", "é", "a b", "", "archive", "con", &long, "_a"] {
-        refused(&new(slug, &[]), "cannot be a task's name");
+        misused(&new(slug, &[]), "cannot be a task's name");
     }
     assert_eq!(new("-rf", &[]).code, Some(64));
     let title = format!("T1: {}", "t".repeat(501));
@@ -450,7 +450,7 @@ fn bad_names_and_plans_are_refused_and_nothing_is_made() {
         (&["T1: a | b | files x`y"], "characters that cannot be written down"),
         (&[title.as_str()], "has 501 characters; 500 at most"),
     ] {
-        refused(&new("fine", units), says);
+        misused(&new("fine", units), says);
     }
     assert!(!scratch.root().join(".claude/iterative").exists());
     assert_eq!(run(&scratch, &["new", "a", "--task", "x", "--mode", "odd"]).code, Some(64));

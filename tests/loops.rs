@@ -616,7 +616,7 @@ fn a_file_that_cannot_be_used_lets_the_stop_through_and_stays() {
 fn commands_say_what_is_wrong() {
     let scratch = shop();
     refused(&scratch.run(&["loop", "next"], b""), "there is no loop; `hookkeeper loop start TASK`");
-    refused(&scratch.run(&["loop", "start", "  "], b""), "the task is empty");
+    misused(&scratch.run(&["loop", "start", "  "], b""), "the task is empty");
     misused(
         &scratch.run(&["queue", "add", "--priority", "P1", "--title", "x"], b""),
         "there is no priority `P1`",

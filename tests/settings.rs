@@ -567,7 +567,10 @@ fn what_cannot_be_changed_is_refused() {
     refused(&scratch, &["install", "--scope", "project"], "settings.json: No such file");
 
     let mut scratch = Scratch::new();
-    refused(&scratch, &["install", "--scope", "galaxy"], "there is no scope `galaxy`");
+    for command in ["install", "uninstall"] {
+        let run = scratch.run(&[command, "--scope", "galaxy"], b"");
+        support::misused(&run, "there is no scope `galaxy`");
+    }
     scratch.env.remove("HOME");
     refused(&scratch, &["install", "--scope", "user"], "~/.claude/settings.json: there is no home");
     succeeds(&scratch.run(&["install", "--scope", "project"], b""));

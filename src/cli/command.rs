@@ -156,7 +156,9 @@ pub enum Command {
     )]
     Queue(work::items::Arguments),
     /// Run a command as a quality gate: its exit code decides
-    #[command(after_help = "Example:\n  hookkeeper run-gate test -- cargo test")]
+    #[command(
+        after_help = "Example:\n  hookkeeper run-gate test -- cargo test\n\nIt ends with the exit code of the command; 0 is a pass. A command that cannot be\nstarted is 1, words that are wrong 64."
+    )]
     RunGate(work::gate::RunArguments),
     /// Run the commands of a task's plan in its worktree
     #[command(after_help = "Example:\n  hookkeeper run-verify docs/tasks/shop L1-001")]

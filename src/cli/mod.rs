@@ -53,7 +53,8 @@ const ABOUT: &str =
 #[command(disable_version_flag = true)]
 #[command(
     after_help = "Examples: `hookkeeper help COMMAND`. Which loop when: `hookkeeper help loops`.\n\
-    Exit codes: 0, 1 (it could not), 64 (it was not called as it can be).\n\
+    Exit codes: 0, 1 (it could not), 64 (it was not called as it can be);\n\
+    `run-gate` ends with the code of what it ran.\n\
     Claude Code runs `hookkeeper hook` at every event, with the payload on stdin.\n\
     The state is in .claude/state/ of the project, what happened in journal/ there."
 )]

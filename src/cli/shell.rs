@@ -1,9 +1,9 @@
 //! What shells and manuals want to know about the command line, out of the same definition.
 
-use anyhow::Context as _;
 use clap::CommandFactory as _;
 
 use crate::cli::Arguments;
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 
 #[derive(clap::Args)]
@@ -31,8 +31,8 @@ pub fn man(options: &Man) -> anyhow::Result<Outcome> {
     let mut command = &whole;
     for name in &options.command {
         let found = command.find_subcommand(name);
-        command = found
-            .with_context(|| format!("there is no command `{}`", options.command.join(" ")))?;
+        let none = || usage(format!("there is no command `{}`", options.command.join(" ")));
+        command = found.ok_or_else(none)?;
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;

@@ -10,6 +10,7 @@ use crate::agents::agent::{Agent, LONGEST_NUDGE};
 use crate::agents::result::AgentResult;
 use crate::branch::agents_document::BranchAgents;
 use crate::console::project::{Project, print_json};
+use crate::console::usage::usage;
 use crate::core::gate::one_line;
 use crate::core::id::BranchKey;
 use crate::core::outcome::Outcome;
@@ -36,18 +37,22 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum What {
     /// One agent in full: what it was asked, what it found
+    #[command(after_help = "Example:\n  hookkeeper agents show a1b2")]
     Show {
         /// An agent's id, or the beginning of it
         id: String,
     },
     /// Agents that run for long and have been silent for as long (`stuck_after_minutes`)
+    #[command(after_help = "Example:\n  hookkeeper agents stuck")]
     Stuck,
     /// Strike off an agent that runs no more and that no session knows (`agents stuck` shows it)
+    #[command(after_help = "Example:\n  hookkeeper agents close a1b2")]
     Close {
         /// An agent's id, or the beginning of it
         id: String,
     },
     /// Send a running agent a note; it reads it after its next tool call
+    #[command(after_help = "Example:\n  hookkeeper agents nudge a1b2 --message 'How far are you?'")]
     Nudge {
         /// An agent's id, or the beginning of it
         id: String,
@@ -182,7 +187,7 @@ fn nudge(
     as_json: bool,
 ) -> anyhow::Result<Outcome> {
     if message.is_some_and(|message| message.trim().is_empty()) {
-        bail!("the message is empty");
+        bail!(usage("the message is empty"));
     }
     // What a person types may hold a secret too.
     let redact = project.redactor()?;

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
 use crate::console::project::Project;
+use crate::console::usage::usage;
 use crate::store::settings_file::SettingsPaths;
 
 /// Which file, and whether it may be changed.
@@ -36,11 +37,13 @@ impl SettingsTarget {
             return Ok(wired.or_else(|| own().find(recorded)).unwrap_or(Scope::Local));
         };
         let found = Scope::ALL.into_iter().find(|scope| scope.name() == named);
+        // Wrong whatever the state is.
         found.ok_or_else(|| {
-            anyhow!(
+            let why = format!(
                 "there is no scope `{named}`; there are local (.claude/settings.local.json), project \
                  (.claude/settings.json) and user (~/.claude/settings.json)"
-            )
+            );
+            usage(why).into()
         })
     }
 }

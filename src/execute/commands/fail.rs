@@ -1,6 +1,7 @@
 //! `execute fail`: an attempt that came to nothing, and what the next one should know.
 
 use crate::console::project::{Project, print_json};
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::errors::classify;
 use crate::errors::document::Class;
@@ -43,7 +44,7 @@ pub fn run(
 ) -> anyhow::Result<Outcome> {
     let id = options.task.id.as_str();
     let given = options.message.as_deref().map(str::trim);
-    anyhow::ensure!(given != Some(""), "the message must not be empty");
+    anyhow::ensure!(given != Some(""), usage("the message must not be empty"));
     let state = folder.load()?;
     let is_claimed = state.task(id)?.claim.is_some();
     let repository = match is_claimed || state.remote.is_some() {

@@ -116,9 +116,10 @@ pub fn run(
 fn words(project: &Project, options: &Arguments) -> anyhow::Result<Words> {
     let redact = project.redactor()?;
     let given = |text: &String, what: &str, most: usize| match text.trim() {
-        "" => bail!("the {what} is empty"),
+        "" => bail!(usage(format!("the {what} is empty"))),
         text if text.chars().count() > most => {
-            bail!("the {what} has {} characters; {most} at most", text.chars().count())
+            let count = text.chars().count();
+            bail!(usage(format!("the {what} has {count} characters; {most} at most")))
         }
         text => Ok(redact.text(text).lines().map(|line| clip(line, most)).collect::<Vec<_>>()),
     };

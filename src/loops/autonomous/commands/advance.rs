@@ -93,7 +93,10 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
     let summed = summary.as_deref().unwrap_or(&found);
     let progress = progress_file(project, options.progress_file.as_deref())?;
     if let Some(url) = options.pr_url.as_deref() {
-        ensure!(receipts::is_url(url), "{} is no address of a pull request", clip(url, 160));
+        ensure!(
+            receipts::is_url(url),
+            usage(format!("{} is no address of a pull request", clip(url, 160)))
+        );
     }
     let proof = prove(project, options, phase, (&seen, &known), summed, &redact)?;
     let Proven { artifact, git_sha, head, branch } = proof;

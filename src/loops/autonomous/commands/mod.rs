@@ -10,6 +10,7 @@ use anyhow::bail;
 use serde_json::Number;
 
 use crate::console::project::{Project, print_json, said_with};
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
@@ -283,7 +284,7 @@ fn usable<'s>(state: &'s State) -> anyhow::Result<Option<&'s Autonomous>> {
 /// A text that says something.
 fn required(text: &str, what: &str) -> anyhow::Result<String> {
     match text.trim() {
-        "" => bail!("{what} is empty"),
+        "" => bail!(usage(format!("{what} is empty"))),
         text => Ok(text.to_owned()),
     }
 }

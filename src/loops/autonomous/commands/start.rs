@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Number;
 
 use crate::client::transcript::spent::Spent;
 use crate::console::checkout;
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::core::time;
 use crate::git::refs;
@@ -117,6 +118,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
 }
 
 pub fn budget(usd: f64) -> anyhow::Result<Number> {
-    ensure!(usd > 0.0, "{usd} is no budget");
-    limits::usd(usd).with_context(|| format!("{usd} is no budget"))
+    let none = || usage(format!("{usd} is no budget"));
+    ensure!(usd > 0.0, none());
+    Ok(limits::usd(usd).ok_or_else(none)?)
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::branch::document::BranchLoop;
 use crate::console::project::{print_json, said_with};
+use crate::console::usage::usage;
 use crate::core::gate::one_line;
 use crate::core::outcome::Outcome;
 use crate::core::time;
@@ -103,7 +104,7 @@ fn start(
     (max_iterations, max_minutes): (u64, Option<u64>),
 ) -> anyhow::Result<(String, Located)> {
     if prompt.trim().is_empty() || promise.trim().is_empty() {
-        bail!("the prompt and the promise must not be empty");
+        bail!(usage("the prompt and the promise must not be empty"));
     }
     let redact = command.project.redactor()?;
     // A new loop is of the branch that is checked out, wherever the session's last one was.

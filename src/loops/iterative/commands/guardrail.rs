@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, bail};
 
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::loops::iterative::commands::task_command::TaskCommand;
@@ -67,7 +68,7 @@ pub fn run(at: &TaskCommand, options: &Guardrail) -> anyhow::Result<Outcome> {
             };
             let name = text(&options.name);
             if name.is_empty() {
-                bail!("the guardrail has no name");
+                bail!(usage("the guardrail has no name"));
             }
             let (when, problem, solution) =
                 (text(&options.when), text(&options.problem), text(&options.solution));

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 
+use crate::console::usage::usage;
 use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
@@ -59,7 +60,7 @@ pub struct New {
 }
 
 pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
-    let slug = TaskSlug::new(&new.slug).map_err(anyhow::Error::msg)?;
+    let slug = TaskSlug::new(&new.slug).map_err(usage)?;
     let redact = at.command.project.redactor()?;
     let now = at.command.now;
     let line = |text: &str, what: &str| one_line(&redact, text, what);
@@ -67,7 +68,7 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         texts.iter().map(|text| line(text, what)).collect::<anyhow::Result<Vec<_>>>()
     };
     let name = line(&new.task, "the task")?;
-    ensure!(!name.is_empty(), "the task is empty");
+    ensure!(!name.is_empty(), usage("the task is empty"));
     let brief = Brief {
         outcome: redact.text(new.outcome.trim()),
         done_when: lines(&new.done_when, "--done-when")?,
@@ -86,7 +87,8 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         phase: "discover".into(),
         ..Task::default()
     };
-    unit::put(&mut task, &new.unit, &redact)?;
+    // Nothing is there yet that they could disagree with.
+    unit::put(&mut task, &new.unit, &redact).map_err(|why| usage(format!("{why:#}")))?;
     let seen = at.look_at(&slug, &task, &Log::default())?;
     let base = seen.head.clone();
     at.command.project.change(|store, around| {

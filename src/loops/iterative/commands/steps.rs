@@ -1,6 +1,6 @@
 //! What moves a task on.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
 use crate::console::usage::usage;
 use crate::core::gate::shell_word;
@@ -67,10 +67,10 @@ pub fn log(at: &TaskCommand, log: &Log) -> anyhow::Result<Outcome> {
 pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcome> {
     let text = text.trim().trim_start_matches("<signal>").trim_end_matches("</signal>");
     let Some(said) = UnitSignal::parse(text) else {
-        bail!(
+        bail!(usage(format!(
             "`{}` is no signal; signals are T1_DONE, T1_VERIFIED, T1_GAPS and BLOCKED: why",
             clip(text, 80)
-        );
+        )));
     };
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
@@ -157,7 +157,7 @@ pub fn set(at: &TaskCommand, slug: &str, id: &str, value: &str) -> anyhow::Resul
     let most = value.strip_prefix("max=").and_then(|n| n.parse::<u64>().ok());
     let most = most.filter(|n| (1..=MOST).contains(n));
     let most =
-        most.with_context(|| format!("`{}`: say max=N, from 1 to {MOST}", clip(value, 40)))?;
+        most.ok_or_else(|| usage(format!("`{}`: say max=N, from 1 to {MOST}", clip(value, 40))))?;
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
         rule(advance::limit(&mut task.documents, id, most))?;

@@ -1,7 +1,8 @@
 //! Units as people write them, and those that are added to a task later.
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 
+use crate::console::usage::usage;
 use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::text::{clip, plural};
@@ -90,11 +91,11 @@ fn parse(spec: &str, known: &[String], redact: &Redactor) -> anyhow::Result<(Str
     let shown = clip(spec, 60);
     let first = parts.next().unwrap_or_default();
     let (id, title) =
-        first.split_once(':').with_context(|| format!("unit `{shown}`: say `ID: title`"))?;
+        first.split_once(':').ok_or_else(|| usage(format!("unit `{shown}`: say `ID: title`")))?;
     let id = id.trim();
-    ensure!(is_id(id), "unit `{}`: {ID_RULE}", clip(id, 40));
+    ensure!(is_id(id), usage(format!("unit `{}`: {ID_RULE}", clip(id, 40))));
     let title = one_line(redact, title, &format!("unit {id}: the title"))?;
-    ensure!(!title.is_empty(), "unit {id} has no title");
+    ensure!(!title.is_empty(), usage(format!("unit {id} has no title")));
     let mut unit = Unit { title, ..Unit::default() };
     for part in parts.filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
@@ -119,14 +120,14 @@ fn parse(spec: &str, known: &[String], redact: &Redactor) -> anyhow::Result<(Str
             _ if unit.criteria.is_empty() => {
                 unit.criteria = one_line(redact, part, &format!("unit {id}: the criteria"))?;
             }
-            _ => bail!("unit {id}: `{}` is not understood", clip(part, 60)),
+            _ => bail!(usage(format!("unit {id}: `{}` is not understood", clip(part, 60)))),
         }
     }
     unit.files.retain(|file| !file.is_empty());
     let odd = |text: &String| text.contains('`') || text.chars().any(char::is_control);
     ensure!(
         !unit.files.iter().chain([&unit.output, &unit.model]).any(odd),
-        "unit {id}: a path or model has characters that cannot be written down"
+        usage(format!("unit {id}: a path or model has characters that cannot be written down"))
     );
     Ok((id.to_owned(), unit))
 }
@@ -147,6 +148,6 @@ fn is_one_word_each<'a>(mut items: impl Iterator<Item = &'a str>) -> bool {
 pub fn one_line(redact: &Redactor, text: &str, what: &str) -> anyhow::Result<String> {
     let text = redact.line(text, usize::MAX);
     let length = text.chars().count();
-    ensure!(length <= LONGEST, "{what} has {length} characters; {LONGEST} at most");
+    ensure!(length <= LONGEST, usage(format!("{what} has {length} characters; {LONGEST} at most")));
     Ok(text)
 }

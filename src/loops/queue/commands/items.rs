@@ -98,7 +98,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 )));
             }
             if title.trim().is_empty() {
-                bail!("the title is empty");
+                bail!(usage("the title is empty"));
             }
             let redact = project.redactor()?;
             let item = Item {

@@ -104,7 +104,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         What::Start { task, max_iterations, max_minutes, gate, reset } => {
             let task = task.trim();
             if task.is_empty() {
-                bail!("the task is empty");
+                bail!(usage("the task is empty"));
             }
             let redact = project.redactor()?;
             command.change(load, |the_loop, state| {
