@@ -46,6 +46,11 @@ class Target:
         """rustc's own linker makes the Linux programs anywhere, and knows link-order.ld."""
         return self.needs_zig and self.system != "linux"
 
+    @property
+    def could_be_run(self) -> bool:
+        """A program that anybody can install runs it here: where it was not run, that is missing."""
+        return self.is_native or host_system() == "linux" and bool(self.runners)
+
     def runner(self) -> list[str] | None:
         """What to put before the program to run it; None if it cannot be run here."""
         if self.is_native:

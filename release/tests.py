@@ -122,6 +122,13 @@ class Tooling(Room):
         ran = self.script("build", "--target", "sparc64", "--out", str(self.room))
         self.assertIn("unknown target sparc64; there are x86_64-unknown-linux-musl", ran.stderr)
 
+    def test_a_program_that_wine_or_qemu_would_run_is_not_left_out_in_silence(self) -> None:
+        if targets.host_system() != "linux":
+            self.skipTest("on a Mac only Apple's programs run")
+        could = {target.triple for target in targets.TARGETS if target.could_be_run}
+        self.assertEqual({triple for triple in could if "apple" in triple}, set())
+        self.assertLessEqual({"aarch64-unknown-linux-musl", "x86_64-pc-windows-gnu"}, could)
+
     def test_what_is_missing_is_named_before_anything_is_built(self) -> None:
         ran = self.script("build", "--out", str(self.room), PATH=str(self.room))
         self.assertEqual((ran.returncode, ran.stdout), (1, ""))
