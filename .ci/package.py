@@ -14,10 +14,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Packed. The registry takes 10 MB; this is only to notice a recording or a picture that slipped in.
-LARGEST = 1_200_000
+# Packed. The registry takes 10 MB; this is only to notice a recording or a picture that slipped in (release/README.md).
+LARGEST = 940_000
 # A file that is compiled in, as long as no test module has begun.
 INCLUDED = re.compile(r'include(?:_str|_bytes)?!\(\s*"([^"]+)"')
+# A module in a file of its own that only tests have.
+TEST_MODULE = re.compile(r'#\[cfg\(test\)\]\n(?:#\[path = "([^"]+)"\]\n)?(?:pub )?mod (\w+);')
 
 
 def main() -> None:
@@ -30,6 +32,8 @@ def main() -> None:
                 build(Path(room) / packed.stem)
         wrong = [f"{name} is compiled in, but not in the package (`include` in Cargo.toml)"
                  for name in sorted(compiled_in() - names)]
+        wrong += [f"{name} is not in the package, but it is not declared below #[cfg(test)]"
+                  for name in sorted(left_out(names) - for_tests())]
         size = packed.stat().st_size
     if size > LARGEST:
         wrong.append(f"{size:,} bytes are more than {LARGEST:,}")
@@ -53,6 +57,20 @@ def compiled_in() -> set[str]:
     for source in (ROOT / "src").rglob("*.rs"):
         text = source.read_text().split("#[cfg(test)]\nmod ", 1)[0]
         found |= {str((source.parent / name).resolve().relative_to(ROOT)) for name in INCLUDED.findall(text)}
+    return found
+
+
+def left_out(names: set[str]) -> set[str]:
+    return {str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.rs")} - names
+
+
+def for_tests() -> set[str]:
+    """The files of modules that only tests have."""
+    found = set()
+    for source in (ROOT / "src").rglob("*.rs"):
+        folder = source.parent if source.stem in ("mod", "lib", "main") else source.with_suffix("")
+        for path, name in TEST_MODULE.findall(source.read_text()):
+            found.add(str(((source.parent / path) if path else folder / f"{name}.rs").relative_to(ROOT)))
     return found
 
 
