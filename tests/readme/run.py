@@ -4,11 +4,13 @@
 README comes first, then the pages in the order of docs/SUMMARY.md, then README's "Remove". Shell blocks run one after the
 other in one shell's directory, commands in the text (`hookkeeper …`) in the project. The home directory is a scratch one,
 with a project ~/shop in it. `cargo test` is not run from here but by .ci/run, which is looked at. Links have to lead
-somewhere, every page has to be in the summary, and README has a length. Exit status: 0 all good, 1 something is not.
+somewhere, every page has to be in the summary, and README has a length. What is only shown (blocks that are not for a shell,
+commands with placeholders) is not run, but the program has to know its words and flags. Exit status: 0 all good, 1 something is not.
 """
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,11 @@ NAMES = {f"hookkeeper {name}" for name in ("loop", "branch loop", "autonomous", 
 # These send: tests/export.rs runs them, with a collector.
 ELSEWHERE = tuple(f"hookkeeper export {name}" for name in ("test", "flush", "follow", "backfill"))
 WORDS = 1500
+# A line of ours in a block of whatever kind, or after an indent; a service's and cron's name the program by its path.
+SHOWN = re.compile(r"^(?: {4,}|\$ )?(?:ExecStart=)?(?:\S*/)?hookkeeper (.*)$")
+FENCE = re.compile(r"^\s*```")
+# Where a shell goes on with something else.
+OPERATORS = {"|", "||", "&&", ";", ">", ">>", "<", "2>&1", "2>", "&"}
 IDS = {"agents": "agents/active.json", "errors": "errors/classified.json"}
 
 
@@ -53,6 +60,7 @@ class Newcomer:
             if command := line.split("  #")[0].strip():
                 self.run(command, f"cd {self.quoted(self.cwd)}; {command}; code=$?; pwd > '{self.home}/pwd'; exit $code")
                 self.cwd = Path((self.home / "pwd").read_text().strip())
+                self.take_out(command)
 
     def once(self, shown, script):
         if shown not in self.seen:
@@ -66,6 +74,10 @@ class Newcomer:
         if " ID" in command:
             command = command.replace(" ID", f" {self.an_id(system)}")
         self.run(command, f"cd {self.quoted(self.project)}; {command}")
+        self.take_out(command)
+
+    def take_out(self, command):
+        """What is installed for others than this project's owner would run every hook twice from then on."""
         if command.startswith("hookkeeper install --scope"):
             scope = command.split()[3]
             self.run(f"(and out again: {scope})", f"cd {self.quoted(self.project)}; hookkeeper uninstall --scope {scope}")
@@ -99,8 +111,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hookkeeper-readme-") as scratch:
         newcomer = Newcomer(Path(scratch).resolve())
         readme, removal = pages[0].read_text().split("\n## Remove\n")
-        for text in (readme, *(page.read_text() for page in pages[1:]), removal):
+        for text in (readme, *(page.read_text() for page in pages[1:])):
             follow(newcomer, text)
+        wrong += unknown_words(newcomer, pages)
+        follow(newcomer, removal)
         gone = [path for path in (newcomer.project / ".claude", Path(newcomer.shop.binary)) if path.exists()]
         wrong += [f"after Remove there is still {path}" for path in gone]
     for what in wrong:
@@ -128,6 +142,36 @@ def follow(newcomer, text):
         if not newcomer.is_at_work and "~/shop install" in block:
             newcomer.shop.fill(time.time())  # Claude Code has been given something to do.
             newcomer.is_at_work = True
+
+
+def unknown_words(newcomer, pages):
+    """What the pages show and the program does not know: it says so before it prints the help that is asked for."""
+    lines = {(page.name, line) for page in pages for line in shown_lines(page.read_text())}
+    for name, line in sorted(lines):
+        if not (words := asking_for_help(line)):
+            continue
+        done = subprocess.run([newcomer.shop.binary, *words], env=newcomer.env, cwd=newcomer.project, capture_output=True, text=True)
+        # A placeholder is no number: that the flag is known is enough.
+        if done.returncode and "invalid value" not in done.stderr:
+            yield f"{name}: `hookkeeper {line}`: {done.stderr.strip().splitlines()[0]}"
+    print(f"{len(lines)} commands are shown in {len(pages)} pages")
+
+
+def shown_lines(text):
+    is_in_fence = False
+    for line in text.replace("\\\n", " ").splitlines():
+        if FENCE.match(line):
+            is_in_fence = not is_in_fence
+        elif (found := SHOWN.match(line)) and (is_in_fence or line.startswith("    ")):
+            yield found[1]
+    yield from (command for command in re.findall(r"`hookkeeper ([^`]+)`", text) if "…" not in command)
+
+
+def asking_for_help(line):
+    """The words of a command, with `--help` behind those that are ours."""
+    words = shlex.split(line, comments=True)
+    end = next((n for n, word in enumerate(words) if word in OPERATORS or word == "--"), len(words))
+    return [*(word.strip("[]") for word in words[:end] if word.strip("[]")), "--help"]
 
 
 def is_mentioned(command):
