@@ -6,7 +6,10 @@ other in one shell's directory, commands in the text (`hookkeeper …`) in the p
 with a project ~/shop in it. `cargo test` is not run from here but by .ci/run, which is looked at. Links have to lead
 somewhere, every page has to be in the summary, and README has a length. What is only shown (blocks that are not for a shell,
 commands with placeholders) is not run, but the program has to know its words and flags. Exit status: 0 all good, 1 something is not.
+
+`--shipped PATH` is measured by the benchmark's command; without it the command builds what is shipped first.
 """
+import argparse
 import json
 import os
 import re
@@ -41,8 +44,8 @@ IDS = {"agents": "agents/active.json", "errors": "errors/classified.json"}
 
 
 class Newcomer:
-    def __init__(self, home):
-        self.home, self.cwd = home, REPOSITORY
+    def __init__(self, home, shipped):
+        self.home, self.cwd, self.shipped = home, REPOSITORY, shipped
         self.project = home / "shop"
         self.env = {**os.environ, "HOME": str(home), "CARGO_INSTALL_ROOT": str(home / ".cargo"),
                     "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
@@ -106,10 +109,13 @@ class Newcomer:
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shipped", type=Path, help="the program that is shipped, as it was built before")
+    shipped = parser.parse_args().shipped
     pages = [REPOSITORY / "README.md", *summary()]
     wrong = [*missing_links([*pages, REPOSITORY / "SECURITY.md", REPOSITORY / "ARCHITECTURE.md"]), *misplaced(pages)]
     with tempfile.TemporaryDirectory(prefix="hookkeeper-readme-") as scratch:
-        newcomer = Newcomer(Path(scratch).resolve())
+        newcomer = Newcomer(Path(scratch).resolve(), shipped and shipped.resolve())
         readme, removal = pages[0].read_text().split("\n## Remove\n")
         for text in (readme, *(page.read_text() for page in pages[1:])):
             follow(newcomer, text)
@@ -129,7 +135,8 @@ def follow(newcomer, text):
             ci = (REPOSITORY / ".ci/run").read_text()
             assert re.search(r"^run .* cargo test", ci, re.MULTILINE), "README's test command is not in .ci/run"
         elif command.startswith("python3 benches/speed.py"):
-            newcomer.once(command, f"cd {newcomer.quoted(REPOSITORY)}; {command} --quick || test $? = 1")
+            options = f"--quick --binary {newcomer.quoted(newcomer.shipped)}" if newcomer.shipped else "--quick"
+            newcomer.once(command, f"cd {newcomer.quoted(REPOSITORY)}; {command} {options} || test $? = 1")
         elif command.startswith(("python3", "cargo")):
             continue  # For who works on the repository; .ci/run has them, or they take long.
         elif language == "sh":
