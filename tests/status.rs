@@ -41,7 +41,7 @@ fn busy() -> Scratch {
     let mut scratch = Scratch::new();
     fs::create_dir_all(scratch.root().join(".git/refs/heads/feature")).unwrap();
     fs::write(scratch.root().join(".git/HEAD"), "ref: refs/heads/feature/login\n").unwrap();
-    let commit = "c0ffee".repeat(7)[..40].to_owned();
+    let commit = "c0ffeec0".repeat(5);
     fs::write(scratch.root().join(".git/refs/heads/feature/login"), commit).unwrap();
     at(&mut scratch, 0);
     event(&scratch, SESSION, "SessionStart", json!({"source": "startup"}));

@@ -125,7 +125,7 @@ fn get(project: &Project, key: &str, json: bool) -> anyhow::Result<Outcome> {
         of_row || remark.key.is_empty() || row.key.starts_with(&format!("{}.", remark.key))
     });
     let doubts: Vec<String> = doubts.map(Remark::text).collect();
-    let stderr = (!doubts.is_empty()).then(|| Words::from(doubts.join("\n")).into());
+    let stderr = (!doubts.is_empty()).then(|| Words::from(doubts.join("; ")).into());
     Ok(Outcome { stderr, ..Outcome::printed(Printed::from(shown)) })
 }
 

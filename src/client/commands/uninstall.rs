@@ -13,7 +13,7 @@ use crate::client::settings::edit;
 use crate::client::settings::scope::Scope;
 use crate::console::project::Project;
 use crate::console::{checkout, diff};
-use crate::core::gate::Printed;
+use crate::core::gate::{Printed, Words};
 use crate::core::outcome::Outcome;
 use crate::store::home::SETTINGS;
 use crate::store::projects;
@@ -116,7 +116,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         scope.name()
     );
     let stdout = (!shown_first.is_empty()).then_some(shown_first);
-    Ok(Outcome { stdout, stderr: Some(left.into()), code: 1 })
+    Ok(Outcome { stdout, stderr: Some(Words::from(left).into()), code: 1 })
 }
 
 /// The settings of a scope, if our entries can be taken out of them.
