@@ -293,6 +293,55 @@ fn answers_that_mean_later_keep_everything() {
     assert_eq!(uids(&logs).into_iter().collect::<BTreeSet<_>>().len(), logs.len());
 }
 
+/// An answer as it goes over the wire, its length not being what it says.
+fn raw(length: usize, body: &str) -> (u16, &'static str, String) {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+    (0, "", head + body)
+}
+
+#[test]
+fn what_is_no_answer_of_a_collector_keeps_everything() {
+    let page = format!("<html>{}</html>", "log in ".repeat(20_000));
+    let answers = [
+        (200, "", page.clone()),
+        (200, "", "a".repeat(70_000)),
+        raw(5000, "<html>"),
+        raw(5000, ""),
+        (0, "", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}".into()),
+        (200, "", "\u{0}\u{1}\u{7f}\u{0}".into()),
+        (200, "", "Please log in".into()),
+        (200, "", r#"{"error":"no such tenant"}"#.into()),
+        (202, "", r#"{"status":"queued"}"#.into()),
+    ];
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    flush(&scratch);
+    let success = status(&scratch)["last_success"].clone();
+    work(&scratch, SESSION);
+    let waiting = status(&scratch)["waiting"]["bytes"].clone();
+    std::thread::sleep(Duration::from_millis(1100));
+    for answer in answers {
+        let shown = answer.2.chars().take(60).collect::<String>();
+        collector.answer(move |_| answer.clone());
+        let done = flush(&scratch);
+        assert!(done["flushed"]["trouble"].is_string(), "{shown}: {done}");
+        let standing = status(&scratch);
+        assert_eq!(standing["waiting"]["bytes"], waiting, "{shown}");
+        assert_eq!(standing["last_success"], success, "{shown}");
+    }
+    // A refusal counts, however long its page is.
+    collector.answer(move |_| (404, "", page.clone()));
+    let done = flush(&scratch);
+    assert!(done["flushed"]["trouble"].as_str().unwrap().contains("404"), "{done}");
+    for answer in ["", "{}", r#"{"partialSuccess":{}}"#, r#"{"partialSuccess":null}"#] {
+        collector.answer(move |_| (200, "", answer.into()));
+        work(&scratch, &format!("s{}", answer.len()));
+        assert_eq!(flush(&scratch)["flushed"]["trouble"], Value::Null, "{answer}");
+        assert_eq!(status(&scratch)["waiting"]["bytes"], 0);
+    }
+}
+
 #[test]
 fn a_line_that_is_refused_is_dropped_and_counted_and_the_others_arrive() {
     let collector = Collector::new();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::core::gate::one_line;
 use crate::core::text::clip;
@@ -35,6 +35,8 @@ pub enum Verdict {
     Later { why: String, after: Option<Duration> },
 }
 
+/// All that an answer to records may have in it.
+const PARTIAL: &str = "partialSuccess";
 const LONGEST_REASON: usize = 200;
 /// Nobody is obeyed for longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -66,14 +68,20 @@ fn later(why: String, after: Option<Duration>) -> Verdict {
     Verdict::Later { why, after }
 }
 
-/// `None` if this is something else than an answer to what was sent: a page to log in, for example.
+/// `None` if this is something else than an answer to what was sent: a page to log in, words of a
+/// gateway, half of an answer. Who took the records says nothing, or nothing but `partialSuccess`.
 fn taken(signal: Signal, body: &[u8]) -> Option<Verdict> {
     let body = body.trim_ascii();
-    if body.starts_with(b"<") {
+    let answer: Map<String, Value> =
+        if body.is_empty() { Map::new() } else { serde_json::from_slice(body).ok()? };
+    let partial = match answer.get(PARTIAL) {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(partial)) => Some(partial),
+        Some(_) => return None,
+    };
+    if answer.keys().any(|key| key != PARTIAL) {
         return None;
     }
-    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
-    let partial = answer.get("partialSuccess");
     let part = |key: &str| partial.and_then(|partial| partial.get(key));
     let refused = part(signal.rejected_field());
     // A number of 64 bits is a text in this form of JSON.
@@ -140,13 +148,33 @@ mod tests {
         let taken = Verdict::Taken { refused: 0, why: None };
         assert_eq!(verdict(200, None, "{}"), taken);
         assert_eq!(verdict(200, None, ""), taken);
-        assert_eq!(verdict(200, None, "OK"), taken);
+        // VictoriaLogs and Prometheus; rotel and the OpenTelemetry collector; those that spell it out.
+        for body in
+            ["", "\r\n", "{}", " {} \n", r#"{"partialSuccess":{}}"#, r#"{"partialSuccess":null}"#]
+        {
+            assert_eq!(verdict(200, None, body), taken, "{body}");
+            assert_eq!(verdict(204, None, body), taken, "{body}");
+        }
         let partial = r#"{"partialSuccess":{"rejectedLogRecords":"3","errorMessage":"too old"}}"#;
         let some = Verdict::Taken { refused: 3, why: Some("too old".into()) };
         assert_eq!(verdict(200, None, partial), some);
         let number = r#"{"partialSuccess":{"rejectedLogRecords":2}}"#;
         assert_eq!(verdict(200, None, number), Verdict::Taken { refused: 2, why: None });
-        assert!(matches!(verdict(200, None, "<html>log in"), Verdict::Later { .. }));
+        for body in [
+            "<html>log in",
+            "OK",
+            "Please log in",
+            "null",
+            "[]",
+            "7",
+            r#"{"error":"no such tenant"}"#,
+            r#"{"partialSuccess":{},"error":"no such tenant"}"#,
+            r#"{"partialSuccess":"no"}"#,
+            r#"{"partialSuccess":{"rejectedLo"#,
+            "\u{0}\u{1}\u{2}",
+        ] {
+            assert!(matches!(verdict(200, None, body), Verdict::Later { .. }), "{body}");
+        }
         assert!(matches!(verdict(400, None, "bad"), Verdict::Refused(why) if why.contains("bad")));
         assert_eq!(verdict(413, None, ""), Verdict::TooLarge);
         for status in [302, 401, 403, 404, 429, 500, 502, 503, 504] {

@@ -84,9 +84,18 @@ impl Http {
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
         let status = response.status().as_u16();
-        // What cannot be read of it says nothing.
+        let is_good = response.status().is_success();
         let body = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
-        Answer::Http { status, retry_after, body: body.unwrap_or_default() }
+        match body {
+            Ok(body) => Answer::Http { status, retry_after, body },
+            // Nobody knows whether it is the answer of who takes records.
+            Err(error) if is_good => {
+                let why = in_words(&error.to_string());
+                Answer::None(format!("it answers {status}, and the rest cannot be read ({why})"))
+            }
+            // A refusal is one, whatever else it says.
+            Err(_) => Answer::Http { status, retry_after, body: Vec::new() },
+        }
     }
 }
 
