@@ -60,9 +60,13 @@ pub fn clip_bytes(text: &str, most: usize) -> String {
     }
 }
 
-/// `1 agent`, `2 agents`.
+/// `1 agent`, `2 agents`, `3 tries`.
 pub fn plural(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+    match thing.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        _ if count == 1 => format!("1 {thing}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {thing}s"),
+    }
 }
 
 /// The same sentence, with a large first letter.
@@ -112,6 +116,12 @@ pub fn in_parentheses(file: Option<&str>, line: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_one_thing_or_there_are_several() {
+        assert_eq!((plural(1, "try"), plural(3, "try")), ("1 try".into(), "3 tries".into()));
+        assert_eq!((plural(0, "agent"), plural(2, "day")), ("0 agents".into(), "2 days".into()));
+    }
 
     #[test]
     fn a_path_of_windows_is_below_its_root() {
