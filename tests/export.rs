@@ -372,6 +372,231 @@ fn a_line_that_is_refused_is_dropped_and_counted_and_the_others_arrive() {
 }
 
 #[test]
+fn an_endpoint_that_has_come_to_refuse_everything_gets_nothing_and_loses_nothing() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    flush(&scratch);
+    for n in 0..5 {
+        work(&scratch, &format!("s{n}"));
+    }
+    let waiting = status(&scratch)["waiting"]["bytes"].clone();
+    for (code, signal) in [(413, "traces"), (400, "logs")] {
+        collector.answer(move |_| (code, "", "no".into()));
+        for _ in 0..2 {
+            let done = flush(&scratch);
+            let trouble = done["flushed"]["trouble"].as_str().unwrap();
+            assert!(trouble.contains(&code.to_string()) && trouble.contains(signal), "{done}");
+            assert!(done["flushed"]["requests"].as_u64().unwrap() < 100, "{done}");
+            let standing = status(&scratch);
+            assert_eq!(standing["waiting"]["bytes"], waiting, "{standing}");
+            assert_eq!(standing["dropped"]["refused"], 0, "{standing}");
+        }
+    }
+    // It says 200 at first, and then no more: the lines behind that wait too.
+    collector.forget();
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    collector.answer(move |request| {
+        let is_first = request.path == "/v1/logs"
+            && count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+        if is_first { (200, "", "{}".into()) } else { (413, "", String::new()) }
+    });
+    work(&scratch, "later");
+    flush(&scratch);
+    assert_eq!(status(&scratch)["dropped"]["refused"], 0);
+    collector.answer(|_| (200, "", "{}".into()));
+    collector.forget();
+    assert_eq!(flush(&scratch)["flushed"]["trouble"], Value::Null);
+    let standing = status(&scratch);
+    assert_eq!((&standing["waiting"]["bytes"], &standing["trouble"]), (&json!(0), &Value::Null));
+    assert_eq!(names(&collector.spans(), "traceId").len(), 6);
+}
+
+#[test]
+fn a_signal_that_is_refused_stays_behind_and_the_others_go_on() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    flush(&scratch);
+    for (refused, other) in [("traces", "logs"), ("logs", "traces")] {
+        let path = format!("/v1/{refused}");
+        collector.forget();
+        collector.answer(move |request| match request.path == path {
+            true => (404, "", "no such page".into()),
+            false => (200, "", "{}".into()),
+        });
+        work(&scratch, &format!("{refused}-1"));
+        let done = flush(&scratch);
+        let trouble = done["flushed"]["trouble"].as_str().unwrap();
+        assert!(trouble.starts_with(&format!("{refused}: it answers 404")), "{trouble}");
+        for _ in 0..2 {
+            flush(&scratch);
+        }
+        work(&scratch, &format!("{refused}-2"));
+        flush(&scratch);
+        let paths: Vec<String> = collector.requests().into_iter().map(|it| it.path).collect();
+        let sent = |signal: &str| paths.iter().filter(|it| it.ends_with(signal)).count();
+        assert_eq!((sent(other), sent(refused)), (2, 4), "{paths:?}");
+        assert_eq!(sent("metrics"), 4, "{paths:?}");
+        let standing = status(&scratch);
+        assert_eq!(standing["trouble"]["signals"], json!([refused]), "{standing}");
+        assert!(standing["waiting"]["bytes"].as_u64().unwrap() > 1000, "{standing}");
+        assert_eq!(standing["dropped"]["refused"], 0);
+        // Beside the turns the one that is refused waits, the other one does not.
+        work(&scratch, &format!("{refused}-3"));
+        let payload = event(SESSION, "Stop", json!({})).to_string();
+        good(scratch.run(&["export", "flush", "--hook"], payload.as_bytes()));
+        let paths: Vec<String> = collector.requests().into_iter().map(|it| it.path).collect();
+        let sent = |signal: &str| paths.iter().filter(|it| it.ends_with(signal)).count();
+        assert_eq!((sent(other), sent(refused)), (3, 4), "{paths:?}");
+        // It is taken again: all of it comes, once, and the two go together.
+        collector.answer(|_| (200, "", "{}".into()));
+        collector.forget();
+        assert_eq!(flush(&scratch)["flushed"]["trouble"], Value::Null);
+        assert_eq!(status(&scratch)["trouble"], Value::Null);
+        assert_eq!(status(&scratch)["waiting"]["bytes"], 0);
+        match refused {
+            "traces" => {
+                let count = names(&collector.spans(), "traceId").len();
+                assert_eq!((count, collector.logs().len()), (3, 0));
+            }
+            _ => {
+                let count = names(&collector.logs(), "traceId").len();
+                assert_eq!((count, collector.spans().len()), (3, 0));
+            }
+        }
+        let cursor = fs::read_to_string(scratch.state().join("export/cursor.json")).unwrap();
+        assert!(!cursor.contains("\"behind\""), "{cursor}");
+    }
+    let counted = status(&scratch);
+    assert_eq!(counted["dropped"]["refused"], 0);
+    assert_eq!(counted["dropped"]["bytes"], 0);
+}
+
+#[test]
+fn a_refused_line_of_one_signal_is_given_up_when_a_later_one_is_taken() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    flush(&scratch);
+    collector.answer(|request| {
+        let text = String::from_utf8_lossy(&request.body).into_owned();
+        let is_last = request.path == "/v1/logs" && text.contains("hookkeeper.end\"");
+        if is_last { (413, "", String::new()) } else { (200, "", "{}".into()) }
+    });
+    work(&scratch, SESSION);
+    let done = flush(&scratch);
+    assert!(done["flushed"]["trouble"].as_str().unwrap().starts_with("logs: "), "{done}");
+    assert_eq!(status(&scratch)["dropped"]["refused"], 0, "nothing behind it was taken yet");
+    std::thread::sleep(Duration::from_millis(1100));
+    work(&scratch, "s2");
+    flush(&scratch);
+    let standing = status(&scratch);
+    assert!(standing["dropped"]["refused"].as_u64().unwrap() >= 1, "{standing}");
+    let logs = collector.logs();
+    let sessions: BTreeSet<&str> = names(&logs, "traceId");
+    assert_eq!(sessions.len(), 2);
+}
+
+#[test]
+fn figures_of_a_collector_that_cannot_be_are_not_believed() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    flush(&scratch);
+    collector.answer(|_| {
+        let most = u64::MAX;
+        let body = json!({"partialSuccess": {"rejectedLogRecords": most.to_string(),
+            "rejectedSpans": most, "rejectedDataPoints": most}});
+        (200, "", body.to_string())
+    });
+    work(&scratch, SESSION);
+    let done = flush(&scratch);
+    let flushed = &done["flushed"];
+    let sum: u64 = ["logs", "spans", "points"].iter().map(|it| flushed[it].as_u64().unwrap()).sum();
+    assert_eq!(flushed["refused"], sum, "{done}");
+    work(&scratch, "s2");
+    flush(&scratch);
+}
+
+#[test]
+fn what_is_wrong_here_is_noted_by_the_hook_that_sends() {
+    let collector = Collector::new();
+    let mut scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    flush(&scratch);
+    work(&scratch, SESSION);
+    let payload = event(SESSION, "Stop", json!({})).to_string();
+    for (name, value, says) in [
+        ("HOOKKEEPER_OTLP_HEADERS_COMMAND", "echo x >> ran; false", "headers_command failed"),
+        ("HOOKKEEPER_OTLP_HEADERS_FILE", "/nowhere", "cannot be read"),
+        ("HOOKKEEPER_OTLP_CA", "/nowhere", "cannot be read"),
+    ] {
+        collector.forget();
+        scratch.env.insert(name.into(), value.into());
+        if name.ends_with("CA") {
+            let https = collector.endpoint.replace("http:", "https:");
+            scratch.env.insert("HOOKKEEPER_OTLP_ENDPOINT".into(), https);
+        }
+        for _ in 0..2 {
+            let hook = scratch.run(&["export", "flush", "--hook"], payload.as_bytes());
+            assert_eq!((hook.code, hook.stderr.as_str()), (Some(0), ""));
+        }
+        let trouble = status(&scratch)["trouble"].clone();
+        assert!(trouble["what"].as_str().unwrap().contains(says), "{trouble}");
+        assert_eq!(trouble["tries"], 1, "it waits after a failure of its own too");
+        let doctor = scratch.run(&["doctor", "--json"], b"");
+        assert!(doctor.stdout.contains(says), "{}", doctor.stdout);
+        assert!(collector.requests().is_empty());
+        scratch.env.remove(name);
+        scratch.env.insert("HOOKKEEPER_OTLP_ENDPOINT".into(), collector.endpoint.clone());
+        flush(&scratch);
+        assert_eq!(status(&scratch)["trouble"], Value::Null);
+    }
+    let ran = fs::read_to_string(scratch.home().join("ran")).unwrap();
+    assert_eq!(ran.lines().count(), 1, "a command that fails is not asked at each turn");
+}
+
+#[test]
+fn a_project_that_cannot_be_read_does_not_stop_the_others() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    fs::create_dir_all(scratch.home().join(".claude")).unwrap();
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    good(scratch.run(&["export", "flush"], b""));
+    let other = |name: &str| {
+        let root = scratch.home().join(name);
+        fs::create_dir_all(&root).unwrap();
+        let mut payload = event(name, "SessionStart", json!({"source": "startup"}));
+        payload["cwd"] = json!(root);
+        let mut command = scratch.command(&["hook"]);
+        command.env("CLAUDE_PROJECT_DIR", &root).current_dir(&root);
+        let run = support::finish(support::spawn(command), payload.to_string().as_bytes());
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        root
+    };
+    let (broken, fine) = (other("broken"), other("fine"));
+    for root in [&broken, &fine] {
+        assert!(root.join(".claude/state").exists(), "{}", root.display());
+    }
+    // A lock that is a folder cannot be locked.
+    fs::create_dir_all(broken.join(".claude/state/export/.lock")).unwrap();
+    collector.forget();
+    let run = scratch.run(&["export", "flush", "--all-projects"], b"");
+    assert_eq!(run.code, Some(1), "{} {}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("broken: "), "{}", run.stderr);
+    assert!(
+        run.stdout.contains("fine: Sent") && run.stdout.contains("shop: Sent"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(names(&collector.logs(), "traceId").len(), 1);
+    let run = scratch.run(&["export", "flush", "--all-projects", "--json"], b"");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, json["projects"].as_array().unwrap().len()), (Some(1), 3), "{json}");
+}
+
+#[test]
 fn an_endpoint_that_refuses_everything_from_the_start_costs_nothing() {
     let collector = Collector::answering(|_| (400, "", "I am a web server".into()));
     let scratch = exporting(&collector);

@@ -28,9 +28,11 @@ pub fn export(facts: &Facts) -> Vec<Finding> {
         .map(|fault| Finding::warning(fault, "`hookkeeper export status` shows what holds."))
         .collect();
     if settings.is_on() {
-        if let Some(trouble) = cursor.trouble.as_ref().filter(|trouble| trouble.tries >= TRIES) {
+        let trouble = cursor.trouble.as_ref();
+        if let Some(trouble) = trouble.filter(|it| it.is_here || it.tries >= TRIES) {
+            let what = if trouble.signals.is_empty() { "nothing" } else { "not all" };
             problems.push(Finding::warning(
-                format!("nothing was sent since {}: {}", trouble.since, trouble.what),
+                format!("{what} was sent since {}: {}", trouble.since, trouble.what),
                 "`hookkeeper export test` tries it at once.",
             ));
         }

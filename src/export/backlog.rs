@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::core::time::Time;
-use crate::export::cursor::{Cursor, Position};
+use crate::export::cursor::{Cursor, Position, Positions};
 use crate::store::journal::Journal;
 use crate::store::journal::sessions::SessionFiles;
 
@@ -13,12 +13,18 @@ pub struct Backlog {
     pub sessions: usize,
 }
 
-/// What the cursor has not come to yet.
+/// What the cursor has not come to yet; of two signals, the one that is further behind.
 pub fn measure(journal: &Journal, cursor: &Cursor) -> Backlog {
+    let late = cursor.behind.as_ref().map(|behind| behind_of(journal, &behind.sessions));
+    let backlog = behind_of(journal, &cursor.sessions);
+    late.filter(|late| late.bytes > backlog.bytes).unwrap_or(backlog)
+}
+
+fn behind_of(journal: &Journal, sessions: &Positions) -> Backlog {
     let mut backlog = Backlog::default();
     let nothing = Position::default();
     for session in journal.sessions() {
-        let position = cursor.sessions.get(&session.stem).unwrap_or(&nothing);
+        let position = sessions.get(&session.stem).unwrap_or(&nothing);
         if position.seen == session.bytes {
             continue;
         }

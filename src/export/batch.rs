@@ -2,7 +2,8 @@
 
 use crate::core::journal::Entry;
 use crate::core::time::Time;
-use crate::export::cursor::{Cursor, Position};
+use crate::export::counters::Counters;
+use crate::export::cursor::{Position, Positions};
 use crate::export::logs;
 use crate::export::otlp::{LogRecord, Span};
 use crate::export::what_to_send::WhatToSend;
@@ -41,23 +42,32 @@ pub struct Source<'a> {
     pub now: Time,
 }
 
+/// A way through the journals: how far it is, and what is made of the lines.
+pub struct Way<'a> {
+    pub sessions: &'a mut Positions,
+    /// What counts lines for the metrics: one way does, each line once.
+    pub counters: Option<&'a mut Counters>,
+    pub send: WhatToSend,
+}
+
 impl Source<'_> {
-    /// Takes lines behind the cursor and moves it; an empty batch means that there are no more.
-    pub fn next_batch(&self, cursor: &mut Cursor, limits: Limits) -> Batch {
+    /// Takes the lines that come next on a way and moves it; an empty batch means that there are no
+    /// more.
+    pub fn next_batch(&self, way: &mut Way, limits: Limits) -> Batch {
         let mut batch = Batch::default();
         let mut buffer = Vec::new();
         for session in &self.sessions {
-            let position = cursor.sessions.entry(session.stem.clone()).or_default();
+            let position = way.sessions.entry(session.stem.clone()).or_default();
             if position.seen == session.bytes {
                 continue;
             }
             let mut position = std::mem::take(position);
             let is_done =
-                self.read(&session.stem, &mut position, cursor, limits, &mut batch, &mut buffer);
+                self.read(&session.stem, &mut position, way, limits, &mut batch, &mut buffer);
             if is_done {
                 position.seen = session.bytes;
             }
-            cursor.sessions.insert(session.stem.clone(), position);
+            way.sessions.insert(session.stem.clone(), position);
             if !is_done {
                 break;
             }
@@ -70,7 +80,7 @@ impl Source<'_> {
         &self,
         stem: &str,
         position: &mut Position,
-        cursor: &mut Cursor,
+        way: &mut Way,
         limits: Limits,
         batch: &mut Batch,
         buffer: &mut Vec<u8>,
@@ -86,7 +96,7 @@ impl Source<'_> {
                         return false;
                     }
                     if let Some(entry) = read::parse(line) {
-                        self.take(&entry, position, cursor, batch);
+                        self.take(&entry, position, way, batch);
                     }
                     batch.lines += 1;
                     batch.bytes += line.len() as u64;
@@ -98,17 +108,17 @@ impl Source<'_> {
         true
     }
 
-    fn take(&self, entry: &Entry, position: &mut Position, cursor: &mut Cursor, batch: &mut Batch) {
+    fn take(&self, entry: &Entry, position: &mut Position, way: &mut Way, batch: &mut Batch) {
         let is_wanted = self.since.is_none_or(|since| entry.time.as_str() >= since);
         let spans = position.track.spans(entry);
-        if self.counts {
-            cursor.counters.count(entry, &mut position.used);
+        if let Some(counters) = way.counters.as_deref_mut().filter(|_| self.counts) {
+            counters.count(entry, &mut position.used);
         }
-        if is_wanted && self.send.traces {
+        if is_wanted && way.send.traces {
             batch.spans.extend(spans);
         }
-        if is_wanted && self.send.logs {
-            batch.logs.extend(logs::records(entry, self.send, self.now));
+        if is_wanted && way.send.logs {
+            batch.logs.extend(logs::records(entry, way.send, self.now));
         }
     }
 }

@@ -6,14 +6,20 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::export::counters::{CountedUse, Counters};
+use crate::export::otlp::Signal;
 use crate::export::spans::Track;
 use crate::store::journal::lost::Lost;
+
+/// How far journals were read, by their stems.
+pub type Positions = BTreeMap<String, Position>;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cursor {
-    /// By the stems of the journals.
-    pub sessions: BTreeMap<String, Position>,
+    pub sessions: Positions,
+    /// A signal that was not taken where the other one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
     pub counters: Counters,
     /// What was sent since counting began.
     pub sent: Sent,
@@ -24,6 +30,14 @@ pub struct Cursor {
     /// What is wrong, since when, and when it is tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
+}
+
+/// A signal that has stayed behind, with a place of its own, so that the other one goes on and
+/// nothing of it is sent twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Behind {
+    pub signal: Signal,
+    pub sessions: Positions,
 }
 
 /// How far a session's journal was sent.
@@ -69,6 +83,12 @@ pub struct Dropped {
 #[serde(default)]
 pub struct Trouble {
     pub what: String,
+    /// What it is with; nothing: with all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<Signal>,
+    /// Something is wrong here, before anybody is asked: it does not go away by itself.
+    #[serde(skip_serializing_if = "is_default")]
+    pub is_here: bool,
     pub since: String,
     /// Tries in a row that came to nothing.
     pub tries: u32,
@@ -84,29 +104,22 @@ impl Cursor {
     /// Takes in that journals went: what of them had not been sent is counted.
     pub fn note_lost(&mut self, lost: &[Lost]) {
         for gone in lost {
-            let known = self.sessions.get_mut(&gone.stem);
-            let unsent = match &known {
-                Some(position) if position.file == gone.file => {
-                    gone.bytes.saturating_sub(position.at)
-                }
-                // It is past that file.
-                Some(position) if !position.file.is_empty() => 0,
-                Some(_) | None => gone.bytes,
-            };
+            let unsent = pass_over(&mut self.sessions, gone);
+            let behind = self.behind.as_mut();
+            let unsent = unsent.max(behind.map_or(0, |it| pass_over(&mut it.sessions, gone)));
             self.dropped.bytes += unsent;
             self.dropped.sessions += u64::from(unsent > 0);
-            match known {
-                _ if gone.next.is_empty() => drop(self.sessions.remove(&gone.stem)),
-                Some(position) if position.file == gone.file || position.file.is_empty() => {
-                    (position.file, position.at) = (gone.next.clone(), 0);
-                }
-                Some(_) => {}
-                None => {
-                    let position = Position { file: gone.next.clone(), ..Position::default() };
-                    self.sessions.insert(gone.stem.clone(), position);
-                }
-            }
         }
+    }
+
+    /// Whether what had stayed behind has come to where the rest is.
+    pub fn has_caught_up(&self) -> bool {
+        let Some(behind) = &self.behind else { return true };
+        let place = |of: &Positions, stem: &String| {
+            of.get(stem).map_or((String::new(), 0), |it| (it.file.clone(), it.at))
+        };
+        let mut stems = self.sessions.keys().chain(behind.sessions.keys());
+        stems.all(|stem| place(&self.sessions, stem) == place(&behind.sessions, stem))
     }
 
     /// Roughly how many lines so many bytes are.
@@ -114,6 +127,29 @@ impl Cursor {
         let each = self.sent.bytes.checked_div(self.sent.lines).unwrap_or(500).max(1);
         bytes.div_ceil(each)
     }
+}
+
+/// Moves a place past a journal that went; how much of it that place had not come to.
+fn pass_over(sessions: &mut Positions, gone: &Lost) -> u64 {
+    let known = sessions.get_mut(&gone.stem);
+    let unsent = match &known {
+        Some(position) if position.file == gone.file => gone.bytes.saturating_sub(position.at),
+        // It is past that file.
+        Some(position) if !position.file.is_empty() => 0,
+        Some(_) | None => gone.bytes,
+    };
+    match known {
+        _ if gone.next.is_empty() => drop(sessions.remove(&gone.stem)),
+        Some(position) if position.file == gone.file || position.file.is_empty() => {
+            (position.file, position.at) = (gone.next.clone(), 0);
+        }
+        Some(_) => {}
+        None => {
+            let position = Position { file: gone.next.clone(), ..Position::default() };
+            sessions.insert(gone.stem.clone(), position);
+        }
+    }
+    unsent
 }
 
 #[cfg(test)]
@@ -145,5 +181,18 @@ mod tests {
         let mut never = Cursor::default();
         never.note_lost(&[lost("a", "b", 100), lost("b", "", 50)]);
         assert_eq!((never.dropped.bytes, never.dropped.sessions), (150, 2));
+    }
+    #[test]
+    fn a_signal_that_is_behind_loses_what_the_other_has_sent() {
+        let mut cursor = at("b", 10);
+        cursor.behind = Some(Behind { signal: Signal::Traces, sessions: at("a", 60).sessions });
+        assert!(!cursor.has_caught_up());
+        cursor.note_lost(&[lost("a", "b", 100)]);
+        assert_eq!((cursor.dropped.bytes, cursor.dropped.sessions), (40, 1));
+        assert!(!cursor.has_caught_up());
+        cursor.behind.as_mut().unwrap().sessions = at("b", 10).sessions;
+        assert!(cursor.has_caught_up());
+        let bytes = serde_json::to_vec(&cursor).unwrap();
+        assert_eq!(serde_json::from_slice::<Cursor>(&bytes).unwrap(), cursor);
     }
 }

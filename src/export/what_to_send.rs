@@ -1,6 +1,7 @@
 //! What of the journal goes out: which signals, and whether words of people and reports of agents do.
 
 use crate::core::journal::EntryKind;
+use crate::export::otlp::Signal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WhatToSend {
@@ -20,6 +21,18 @@ impl Default for WhatToSend {
 }
 
 impl WhatToSend {
+    pub fn has(self, signal: Signal) -> bool {
+        match signal {
+            Signal::Logs => self.logs,
+            Signal::Traces => self.traces,
+            Signal::Metrics => self.metrics,
+        }
+    }
+
+    pub fn signals(self) -> impl Iterator<Item = Signal> {
+        Signal::ALL.into_iter().filter(move |signal| self.has(*signal))
+    }
+
     /// Whether what a line was about may go out: of a session's end that is what somebody typed.
     pub fn has_target(self, kind: EntryKind) -> bool {
         kind != EntryKind::End || self.prompts

@@ -9,16 +9,19 @@ use anyhow::{Context as _, bail};
 use crate::agents::agent::RUNNING;
 use crate::console::project::Project;
 use crate::core::error::Result;
+use crate::core::gate::one_line;
 use crate::core::settings::export::Endpoint;
+use crate::core::text::clip;
 use crate::core::time;
 use crate::export::batch::Source;
 use crate::export::commands::http::Http;
 use crate::export::counters::gauge;
-use crate::export::cursor::Cursor;
+use crate::export::cursor::{Cursor, Trouble};
+use crate::export::faults::{self, Faults};
 use crate::export::flush::{Flush, Flushed, Keep};
 use crate::export::headers::{self, Headers};
 use crate::export::ids;
-use crate::export::otlp::{Attributes, Metric};
+use crate::export::otlp::{Attributes, Metric, Signal};
 use crate::export::settings::ExportSettings;
 use crate::export::standing;
 use crate::process::child::{self, Input};
@@ -27,6 +30,8 @@ use crate::process::files;
 use crate::store::export::{self, LockedExport};
 use crate::store::view::View;
 
+/// Of what is noted of a fault.
+const LONGEST_WHY: usize = 300;
 /// A command that gives headers.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
@@ -156,9 +161,9 @@ pub fn flush(
     project: &Project,
     root: &Path,
     settings: &ExportSettings,
-    http: &mut Http,
     asked: Asked,
 ) -> anyhow::Result<Done> {
+    endpoint(settings)?;
     let home = project.process.home();
     let view = View::open(root, home.as_deref())
         .with_context(|| format!("the state of {} cannot be read", root.display()))?;
@@ -170,21 +175,42 @@ pub fn flush(
     let now = project.process.now();
     let mut cursor = standing::read_cursor(&view, locked.read()?.as_deref(), now);
     cursor.note_lost(&locked.lost()?);
-    let next = cursor.trouble.as_ref().map(|trouble| trouble.next.clone());
     let keep = KeepIn(&locked);
     keep.keep(&cursor)?;
     locked.forget_lost()?;
-    if let Some(next) = next.filter(|next| !asked.is_urgent && is_too_early(next, project)) {
-        return Ok(Done::TooEarly(next));
+    let dice = u64::from_str_radix(project.process.fresh_id("export").get(..8).unwrap_or("0"), 16);
+    let dice = dice.unwrap_or(0);
+    let trouble =
+        cursor.trouble.as_ref().filter(|it| !asked.is_urgent && is_too_early(&it.next, project));
+    let resting = trouble.map(resting).unwrap_or_default();
+    if let Some(trouble) =
+        trouble.filter(|_| settings.send.signals().all(|it| resting.contains(&it)))
+    {
+        return Ok(Done::TooEarly(trouble.next.clone()));
     }
+    let mut http = match connect(project, settings) {
+        Ok(http) => http,
+        Err(error) => {
+            // Beside the client's turn nobody hears of it but by this.
+            faults::note_here(
+                &mut cursor,
+                clip(&one_line(&format!("{error:#}")), LONGEST_WHY),
+                dice,
+                now,
+            );
+            keep.keep(&cursor)?;
+            return Err(error);
+        }
+    };
     let journal = view.journal();
     let mut sessions = journal.sessions();
     let stems: Vec<&str> = sessions.iter().map(|session| session.stem.as_str()).collect();
-    cursor.sessions.retain(|stem, _| stems.contains(&stem.as_str()));
+    let behind = cursor.behind.as_mut().map(|behind| &mut behind.sessions);
+    for sessions in [Some(&mut cursor.sessions), behind].into_iter().flatten() {
+        sessions.retain(|stem, _| stems.contains(&stem.as_str()));
+    }
     sessions.reverse();
     let resource = resource(project, root, settings);
-    let dice = u64::from_str_radix(project.process.fresh_id("export").get(..8).unwrap_or("0"), 16);
-    let dice = dice.unwrap_or(0);
     let deadline = Deadline::after(asked.limit);
     // What is sent again moves no cursor and is not counted twice.
     let is_new = asked.again_since.is_none();
@@ -197,30 +223,35 @@ pub fn flush(
             counts: is_new,
             now,
         },
-        transport: http,
+        transport: &mut http,
         keep: if is_new { &keep } else { &KeepNothing },
         resource: &resource,
         deadline,
         dice,
         now,
+        resting,
+        faults: Faults::default(),
     };
-    if !is_new {
-        let mut again = Cursor { last_success: cursor.last_success.clone(), ..Cursor::default() };
-        return Ok(Done::Flushed(flush.run(&mut again)?));
-    }
-    let mut done = flush.run(&mut cursor)?;
-    let is_due = settings.send.metrics && (done.lines > 0 || asked.with_metrics);
-    if done.trouble.is_none() && is_due {
+    let mut again = Cursor::default();
+    let cursor = if is_new { &mut cursor } else { &mut again };
+    let mut done = flush.run(cursor)?;
+    let is_due = is_new && settings.send.metrics && (done.lines > 0 || asked.with_metrics);
+    if is_due && flush.may_send(Signal::Metrics) {
         let mut metrics = cursor.counters.metrics(now);
-        metrics.extend(gauges(&view, &cursor, now));
-        let more = flush.metrics(&mut cursor, &metrics)?;
-        done.points = more.points;
-        done.requests += more.requests;
-        done.bytes += more.bytes;
-        done.refused += more.refused;
-        done.trouble = more.trouble;
+        metrics.extend(gauges(&view, cursor, now));
+        flush.metrics(cursor, &metrics, &mut done);
     }
+    flush.settle(cursor, &mut done)?;
+    done.sent = http.sent;
     Ok(Done::Flushed(done))
+}
+
+/// What is left alone until later.
+fn resting(trouble: &Trouble) -> Vec<Signal> {
+    match trouble.signals.is_empty() {
+        true => Signal::ALL.to_vec(),
+        false => trouble.signals.clone(),
+    }
 }
 
 fn is_too_early(next: &str, project: &Project) -> bool {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::console::project::{Project, print_json};
 use crate::console::projects::known_projects;
@@ -73,33 +73,57 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         again_since: None,
     };
     let mut lines = Vec::new();
-    let mut failed = None;
+    let mut all = Vec::new();
+    let mut failed = Vec::new();
     for root in roots {
         let settings = standing::settings(project.process, &root);
-        let mut http = exporter::connect(project, &settings)?;
-        let done = exporter::flush(project, &root, &settings, &mut http, asked)?;
-        if let Done::Flushed(Flushed { trouble: Some(why), .. }) = &done {
-            failed = Some(format!("not all was sent: {why}"));
-        }
-        if options.json {
-            return said_json(&done, http.sent, failed);
-        }
         let name = match options.all_projects {
             true => format!("{}: ", project.shown(&root)),
             false => String::new(),
         };
+        // One project does not stand in the way of the others.
+        let done = match exporter::flush(project, &root, &settings, asked) {
+            Ok(done) => done,
+            Err(error) if options.all_projects => {
+                let why = format!("{error:#}");
+                all.push(json!({"project": project.shown(&root), "flushed": null, "why": why}));
+                failed.push(format!("{name}{why}"));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        failed.extend(trouble(&done).map(|why| format!("{name}{why}")));
+        let mut told = told(&done);
+        if let (true, Some(told)) = (options.all_projects, told.as_object_mut()) {
+            told.insert("project".into(), project.shown(&root).into());
+        }
+        all.push(told);
         lines.push(format!("{name}{}", said(&done)));
     }
-    let stderr = failed.as_ref().map(|why| why.as_str().into());
-    let code = u8::from(failed.is_some());
-    Ok(Outcome { stdout: Some(lines.join("\n").into()), stderr, code })
+    let code = u8::from(!failed.is_empty());
+    let stderr = (code > 0).then(|| failed.join("\n").into());
+    let stdout = match (options.json, options.all_projects) {
+        (true, true) => print_json(&json!({"projects": all}))?.stdout,
+        (true, false) => print_json(&all.into_iter().next().unwrap_or_default())?.stdout,
+        (false, _) => Some(lines.join("\n").into()),
+    };
+    Ok(Outcome { stdout, stderr, code })
+}
+
+/// Why not all of it arrived.
+fn trouble(done: &Done) -> Option<String> {
+    match done {
+        Done::Flushed(Flushed { trouble: Some(why), .. }) => {
+            Some(format!("not all was sent: {why}"))
+        }
+        _ => None,
+    }
 }
 
 pub fn backfill(project: &Project, options: &BackfillArguments) -> anyhow::Result<Outcome> {
     let since = since(project, Some(&options.since))?.unwrap_or_default();
     let root = project.root()?;
     let settings = standing::settings(project.process, &root);
-    let mut http = exporter::connect(project, &settings)?;
     let asked = Asked {
         patience: PATIENCE,
         is_urgent: true,
@@ -107,19 +131,14 @@ pub fn backfill(project: &Project, options: &BackfillArguments) -> anyhow::Resul
         limit: LIMIT,
         again_since: Some(&since),
     };
-    let done = exporter::flush(project, &root, &settings, &mut http, asked)?;
-    let failed = match &done {
-        Done::Flushed(Flushed { trouble: Some(why), .. }) => {
-            Some(format!("not all was sent: {why}"))
-        }
-        _ => None,
-    };
-    if options.json {
-        return said_json(&done, http.sent, failed);
-    }
+    let done = exporter::flush(project, &root, &settings, asked)?;
+    let failed = trouble(&done);
     let code = u8::from(failed.is_some());
-    let stderr = failed.map(Into::into);
-    Ok(Outcome { stdout: Some(said(&done).into()), stderr, code })
+    let stdout = match options.json {
+        true => print_json(&told(&done))?.stdout,
+        false => Some(said(&done).into()),
+    };
+    Ok(Outcome { stdout, stderr: failed.map(Into::into), code })
 }
 
 fn said(done: &Done) -> String {
@@ -151,13 +170,12 @@ fn said(done: &Done) -> String {
     }
 }
 
-fn said_json(done: &Done, sent: u64, failed: Option<String>) -> anyhow::Result<Outcome> {
-    let value = match done {
-        Done::Flushed(flushed) => json!({"flushed": flushed, "bytes_on_the_wire": sent}),
+/// The same for programs.
+fn told(done: &Done) -> Value {
+    match done {
+        Done::Flushed(flushed) => json!({"flushed": flushed, "bytes_on_the_wire": flushed.sent}),
         other => json!({"flushed": null, "why": said(other)}),
-    };
-    let code = u8::from(failed.is_some());
-    Ok(Outcome { code, stderr: failed.map(Into::into), ..print_json(&value)? })
+    }
 }
 
 /// Beside the client's turn. At a session's end its last line is waited for: that hook runs at the
@@ -177,7 +195,6 @@ fn as_hook(project: &Project) -> anyhow::Result<()> {
         Some(session) => wait_for_end(project, &root, &session),
         None => std::thread::sleep(AFTER_THE_HOOK),
     }
-    let mut http = exporter::connect(project, &settings)?;
     let asked = Asked {
         patience: HOOK_PATIENCE,
         is_urgent: false,
@@ -185,7 +202,7 @@ fn as_hook(project: &Project) -> anyhow::Result<()> {
         limit: HOOK_LIMIT,
         again_since: None,
     };
-    exporter::flush(project, &root, &settings, &mut http, asked)?;
+    exporter::flush(project, &root, &settings, asked)?;
     Ok(())
 }
 

@@ -73,8 +73,7 @@ fn round(project: &Project, options: &Arguments, with_metrics: bool, signals: &S
             break;
         }
         let settings = standing::settings(project.process, &root);
-        let done = exporter::connect(project, &settings)
-            .and_then(|mut http| exporter::flush(project, &root, &settings, &mut http, asked));
+        let done = exporter::flush(project, &root, &settings, asked);
         let shown = project.shown(&root);
         match done {
             Ok(Done::Flushed(flushed)) => match flushed.trouble {

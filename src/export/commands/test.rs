@@ -26,12 +26,7 @@ pub fn run(project: &Project, _: &Arguments) -> anyhow::Result<Outcome> {
         settings.faults.iter().map(|fault| format!("Note: {fault}")).collect();
     let mut failed = 0;
     for signal in Signal::ALL {
-        let is_sent = match signal {
-            Signal::Logs => settings.send.logs,
-            Signal::Traces => settings.send.traces,
-            Signal::Metrics => settings.send.metrics,
-        };
-        if !is_sent {
+        if !settings.send.has(signal) {
             lines.push(format!("{}: off", signal.name()));
             continue;
         }
