@@ -773,7 +773,21 @@ fn settings_that_lead_astray_are_refused_and_secrets_stay_out_of_messages() {
     scratch.env.insert("HOOKKEEPER_OTLP_HEADERS".into(), "Authorization=Bearer%0ds3cret".into());
     let said = good(scratch.run(&["export", "status"], b""));
     assert!(said.contains("the header `Authorization` has a line break in it"), "{said}");
-    assert!(!said.contains("s3cret"));
+    assert!(said.contains("Nothing is sent: ") && !said.contains("s3cret"), "{said}");
+    let run = scratch.run(&["export", "flush"], b"");
+    refused(&run, "nothing is sent: HOOKKEEPER_OTLP_HEADERS: the header `Authorization`");
+    let payload = event(SESSION, "Stop", json!({})).to_string();
+    good(scratch.run(&["export", "flush", "--hook"], payload.as_bytes()));
+    let trouble = status(&scratch)["trouble"]["what"].clone();
+    assert!(trouble.as_str().unwrap().contains("line break"), "{trouble}");
+    assert!(collector.requests().is_empty(), "not without what it was to go with");
+    for word in ["1", "yes", "TRUE", "true", "nonsense"] {
+        scratch.env.insert("HOOKKEEPER_OTLP_OFF".into(), word.into());
+        refused(&scratch.run(&["export", "flush"], b""), "export is off: `export.off` or");
+        good(scratch.run(&["export", "flush", "--hook"], payload.as_bytes()));
+    }
+    assert!(collector.requests().is_empty());
+    scratch.env.remove("HOOKKEEPER_OTLP_OFF");
     scratch.env.insert("HOOKKEEPER_OTLP_HEADERS".into(), "Authorization=Bearer%20s3cret".into());
     scratch.env.insert("HOOKKEEPER_OTLP_HEADERS_COMMAND".into(), "echo 'X-Team: till'".into());
     flush(&scratch);

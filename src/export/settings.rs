@@ -6,13 +6,18 @@ use std::path::PathBuf;
 
 use crate::core::settings::Texts;
 use crate::core::settings::export::Endpoint;
-use crate::core::settings::layers::{Fault, Layers, Origin};
+use crate::core::settings::layers::{Fault, Layers, Origin, Remark};
 use crate::core::settings::table::{TABLE, Trust};
 use crate::export::headers::{self, Headers};
 use crate::export::what_to_send::WhatToSend;
 
 /// Maps have no variable in the table of settings: their form in one is OpenTelemetry's.
 const HEADERS: &str = "HOOKKEEPER_OTLP_HEADERS";
+const OFF: &str = "HOOKKEEPER_OTLP_OFF";
+/// What must not be missing from what is sent: who it is for, and whether it is they. The file as a
+/// whole is one of these.
+const NEEDED: [&str; 6] =
+    ["", "export", "export.headers", "export.headers_file", "export.headers_command", "export.ca"];
 const RESOURCE: &str = "HOOKKEEPER_OTLP_RESOURCE";
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +34,11 @@ pub struct ExportSettings {
     pub ca: Option<PathBuf>,
     pub gzip: Gzip,
     pub timeout_seconds: u64,
+    /// Somebody has said that nothing is to be sent.
+    pub is_off: bool,
+    /// Why nothing may be sent although an endpoint is named: it would go without what it was to go
+    /// with.
+    pub blocked: Option<String>,
     /// What is wrong, in words.
     pub faults: Vec<String>,
 }
@@ -52,6 +62,15 @@ impl ExportSettings {
         let layers = Layers { table: TABLE, user, project, trust: Trust::Own, env };
         let resolved = layers.resolve();
         let fields = resolved.settings.export;
+        // A value that cannot be read is not taken for one that sends more.
+        let wrong = |key: &str| {
+            let is_it = |remark: &&Remark| {
+                let is_wrong = matches!(remark.what, Fault::Wrong(_));
+                is_wrong && remark.key == key && remark.origin != Origin::Project
+            };
+            resolved.remarks.iter().any(|remark| is_it(&remark))
+        };
+        let is_blank = env(OFF).is_some_and(|word| word.trim().is_empty());
         let mut settings = Self {
             endpoint: None,
             headers: fields.headers.into_iter().collect(),
@@ -59,11 +78,11 @@ impl ExportSettings {
             headers_command: fields.headers_command,
             resource: fields.resource,
             send: WhatToSend {
-                logs: fields.logs,
-                traces: fields.traces,
-                metrics: fields.metrics,
-                prompts: fields.prompts,
-                reports: fields.reports,
+                logs: fields.logs && !wrong("export.logs"),
+                traces: fields.traces && !wrong("export.traces"),
+                metrics: fields.metrics && !wrong("export.metrics"),
+                prompts: fields.prompts && !wrong("export.prompts"),
+                reports: fields.reports && !wrong("export.reports"),
             },
             ca: fields.ca.map(PathBuf::from),
             gzip: match fields.gzip {
@@ -72,13 +91,21 @@ impl ExportSettings {
                 _ => Gzip::Auto,
             },
             timeout_seconds: fields.timeout_seconds,
+            is_off: fields.off || (wrong("export.off") && !is_blank),
+            blocked: None,
             faults: Vec::new(),
         };
         for remark in &resolved.remarks {
             settings.note(remark.origin, &remark.key, &remark.what);
         }
+        if let Some(key) = NEEDED.into_iter().find(|key| wrong(key)) {
+            let name = if key.is_empty() { "your own settings" } else { key };
+            settings.blocked = Some(format!("{name} cannot be used as it is"));
+        }
         settings.read_maps(env);
-        if let Some(endpoint) = fields.endpoint.filter(|_| !fields.off) {
+        // A wrong address in the environment does not mean the one in the file.
+        let is_meant = !settings.is_off && !wrong("export.endpoint");
+        if let Some(endpoint) = fields.endpoint.filter(|_| is_meant) {
             match Endpoint::parse(&endpoint) {
                 Ok(endpoint) => settings.endpoint = Some(endpoint),
                 Err(why) => settings.faults.push(format!("export.endpoint: {why}")),
@@ -91,7 +118,11 @@ impl ExportSettings {
         if let Some(word) = env(HEADERS) {
             match headers::from_variable(&word) {
                 Ok(headers) => self.headers = headers,
-                Err(why) => self.faults.push(format!("{HEADERS}: {why}")),
+                Err(why) => {
+                    let why = format!("{HEADERS}: {why}");
+                    self.blocked.get_or_insert_with(|| why.clone());
+                    self.faults.push(why);
+                }
             }
         }
         for part in env(RESOURCE).iter().flat_map(|word| word.split(',')) {
@@ -102,6 +133,22 @@ impl ExportSettings {
                 None if part.trim().is_empty() => {}
                 None => self.faults.push(format!("{RESOURCE}: it is `name=value,name=value`")),
             }
+        }
+    }
+
+    /// Why nothing goes out, in words; nothing if it does.
+    pub fn why_off(&self) -> Option<String> {
+        match (&self.endpoint, self.faults.first()) {
+            _ if self.is_off => {
+                Some("export is off: `export.off` or HOOKKEEPER_OTLP_OFF says so".into())
+            }
+            (Some(_), _) => self.blocked.as_ref().map(|why| format!("nothing is sent: {why}")),
+            (None, Some(fault)) => Some(format!("export is off: {fault}")),
+            (None, None) => Some(
+                "export is off: name an endpoint in your own settings (`export.endpoint`) or in \
+                 HOOKKEEPER_OTLP_ENDPOINT"
+                    .into(),
+            ),
         }
     }
 
@@ -171,6 +218,46 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_cannot_be_read_sends_nothing() {
+        let user =
+            r#"{"export": {"endpoint": "https://x", "prompts": true, "headers": {"A": "b"}}}"#;
+        for word in ["1", "yes", "TRUE", "true", "on", "YES", "2", "of", "never", "nein"] {
+            let settings = read(user, &[("HOOKKEEPER_OTLP_OFF", word)]);
+            assert!(settings.is_off && !settings.is_on(), "{word}");
+            assert!(settings.why_off().unwrap().contains("says so"), "{word}");
+        }
+        for word in ["0", "no", "FALSE", "off", " "] {
+            assert!(read(user, &[("HOOKKEEPER_OTLP_OFF", word)]).is_on(), "{word}");
+        }
+        assert!(!read(r#"{"export": {"endpoint": "https://x", "off": "yes"}}"#, &[]).is_on());
+        for (name, word) in [("PROMPTS", "0"), ("PROMPTS", "rather not"), ("LOGS", "none")] {
+            let settings = read(user, &[(&format!("HOOKKEEPER_OTLP_{name}"), word)]);
+            let sent = if name == "LOGS" { settings.send.logs } else { settings.send.prompts };
+            assert!(!sent, "{name} {word}");
+        }
+        assert!(!read(user, &[("HOOKKEEPER_OTLP_ENDPOINT", "ftp://y")]).is_on());
+        for bad in ["A=s3cret%0ab", "s3cret", "A=s3cret%zz", "A B=s3cret"] {
+            let settings = read(user, &[("HOOKKEEPER_OTLP_HEADERS", bad)]);
+            let why = settings.why_off().unwrap();
+            assert!(why.starts_with("nothing is sent: HOOKKEEPER_OTLP_HEADERS: "), "{why}");
+            assert!(!why.contains("s3cret"), "{why}");
+        }
+        let env = [("HOOKKEEPER_OTLP_ENDPOINT", "https://x")];
+        for user in [
+            r#"{"export": {"headers": {"A": "s3cret\nB: c"}}}"#,
+            r#"{"export": {"headers": "A: s3cret"}}"#,
+            r#"{"export": {"headers_command": 7}}"#,
+            r#"{"export": {"ca": 7}}"#,
+            r#"{"export": "s3cret"}"#,
+            "{s3cret",
+        ] {
+            let why = read(user, &env).why_off().unwrap();
+            assert!(why.starts_with("nothing is sent: ") && !why.contains("s3cret"), "{why}");
+        }
+        assert_eq!(read(r#"{"export": {"gzip": "much"}}"#, &env).why_off(), None);
+    }
+
+    #[test]
     fn a_projects_file_sets_nothing_and_that_is_said() {
         let project = br#"{"export": {"endpoint": "https://evil.example"}}"#;
         let settings = ExportSettings::read(None, Some(project), &|_| None);
@@ -211,11 +298,28 @@ mod tests {
             ("https://x y", "no spaces"),
             ("https:///x", "no host"),
             ("https://x/?a=b", "behind the path"),
+            ("http://[::1", "no host"),
+            ("http://[::1]x:80", "no host"),
+            ("http://[zz]:80", "no host"),
+            ("http://[]", "no host"),
+            ("https://exa%6d.example", "no host"),
+            ("https://-x_", "no host"),
+            ("https://a..b", "no host"),
+            ("https://x:99999", "port"),
+            ("https://x:0", "port"),
+            ("https://x:", "port"),
+            ("https://x:+80", "port"),
+            ("https://::1", "no host"),
         ] {
             let why = Endpoint::parse(text).unwrap_err();
             assert!(why.contains(part) && !why.contains("s3cret"), "{text}: {why}");
         }
-        assert!(Endpoint::parse("http://localhost:4318/").unwrap().is_loopback);
+        for text in
+            ["http://localhost:4318/", "http://[::1]", "http://127.0.0.1:1/x", "http://[::1]:65535"]
+        {
+            assert!(Endpoint::parse(text).unwrap().is_loopback, "{text}");
+        }
+        assert!(Endpoint::parse("https://otel-1.my_host.example.:443/a%20b").is_ok());
         assert!(!Endpoint::parse("http://127.evil.example:4318").unwrap().is_loopback);
     }
 }

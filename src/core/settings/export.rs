@@ -97,15 +97,48 @@ impl Endpoint {
         if ["/v1/logs", "/v1/traces", "/v1/metrics"].iter().any(|end| url.ends_with(end)) {
             return Err("without /v1/logs and the like: these are put behind it".into());
         }
-        let host = match authority.strip_prefix('[') {
-            Some(rest) => rest.split(']').next().unwrap_or_default(),
-            None => authority.split(':').next().unwrap_or_default(),
+        let (host, port) = split_authority(authority);
+        if !is_host(host, authority.starts_with('[')) {
+            return Err("it names no host that can be: letters, digits, dots and dashes".into());
+        }
+        let is_port = |port: &str| {
+            port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|n| n > 0)
         };
-        if host.is_empty() {
-            return Err("it names no host".into());
+        if port.is_some_and(|port| !is_port(port)) {
+            return Err("its port is no number from 1 to 65535".into());
         }
         let is_loopback = host == "localhost"
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
         Ok(Self { url: url.to_owned(), is_https, is_loopback })
+    }
+}
+
+/// Host and port; the host is empty where a bracket is open.
+fn split_authority(authority: &str) -> (&str, Option<&str>) {
+    match authority.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((host, "")) => (host, None),
+            Some((host, rest)) => match rest.strip_prefix(':') {
+                Some(port) => (host, Some(port)),
+                None => ("", None),
+            },
+            None => ("", None),
+        },
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    }
+}
+
+/// A name or an address as it is, not one that somebody else might read otherwise.
+fn is_host(host: &str, in_brackets: bool) -> bool {
+    let is_label = |label: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        !label.is_empty() && !label.starts_with('-') && label.bytes().all(plain)
+    };
+    match in_brackets {
+        true => host.parse::<std::net::Ipv6Addr>().is_ok(),
+        false => host.strip_suffix('.').unwrap_or(host).split('.').all(is_label),
     }
 }

@@ -131,9 +131,9 @@ impl Field {
 
     fn typed_word(&self, word: &str) -> Option<Value> {
         match self {
-            Self::Switch { .. } => match word {
-                "true" | "on" => Some(Value::Bool(true)),
-                "false" | "off" => Some(Value::Bool(false)),
+            Self::Switch { .. } => match word.trim().to_ascii_lowercase().as_str() {
+                "true" | "on" | "yes" | "1" => Some(Value::Bool(true)),
+                "false" | "off" | "no" | "0" => Some(Value::Bool(false)),
                 _ => None,
             },
             Self::Number { .. } => word.parse::<u64>().ok().map(Value::from),

@@ -37,13 +37,9 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 /// Where things go, or why they do not.
 pub fn endpoint(settings: &ExportSettings) -> anyhow::Result<Endpoint> {
-    match (&settings.endpoint, settings.faults.first()) {
-        (Some(endpoint), _) => Ok(endpoint.clone()),
-        (None, Some(fault)) => bail!("export is off: {fault}"),
-        (None, None) => bail!(
-            "export is off: name an endpoint in your own settings (`export.endpoint`) or in \
-             HOOKKEEPER_OTLP_ENDPOINT"
-        ),
+    match (settings.why_off(), &settings.endpoint) {
+        (None, Some(endpoint)) => Ok(endpoint.clone()),
+        (why, _) => bail!(why.unwrap_or_default()),
     }
 }
 
@@ -163,7 +159,9 @@ pub fn flush(
     settings: &ExportSettings,
     asked: Asked,
 ) -> anyhow::Result<Done> {
-    endpoint(settings)?;
+    if !settings.is_on() {
+        endpoint(settings)?;
+    }
     let home = project.process.home();
     let view = View::open(root, home.as_deref())
         .with_context(|| format!("the state of {} cannot be read", root.display()))?;

@@ -29,6 +29,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             "on": settings.is_on(),
             "endpoint": settings.endpoint.as_ref().map(|endpoint| &endpoint.url),
             "faults": settings.faults,
+            "blocked": settings.blocked,
             "headers": settings.has_headers(),
             "send": what_is_sent(&settings),
             "waiting": {"bytes": backlog.bytes, "sessions": backlog.sessions, "lines_about": lines_waiting},
@@ -45,7 +46,13 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 out.line("Warning: headers go over the network without https.");
             }
         }
+        None if settings.is_off => {
+            out.line("Export is off: `export.off` or HOOKKEEPER_OTLP_OFF says so.");
+        }
         None => out.line("Export is off: no endpoint is set."),
+    }
+    if let Some(why) = &settings.blocked {
+        out.line(format!("Nothing is sent: {why}"));
     }
     settings.faults.iter().for_each(|fault| out.line(format!("Warning: {fault}")));
     if let Some(last) = &cursor.last_success {
