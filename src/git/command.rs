@@ -61,6 +61,8 @@ const ANSWER: Duration = Duration::from_secs(60);
 const CHANGE: Duration = Duration::from_secs(15 * 60);
 /// A remote may be far away, and what is pushed large.
 const NETWORK: Duration = Duration::from_secs(5 * 60);
+/// What refs there are is a short answer: who is silent for so long is away.
+const LISTING: Duration = Duration::from_secs(30);
 /// Nothing but what is asked for goes over the network, and who does not answer is given up.
 const NETWORK_SET: [&str; 9] = [
     "push.gpgSign=false",
@@ -120,7 +122,7 @@ impl Git {
         let own = self.answer(&["config", "--get", "core.sshCommand"])?;
         let ssh = own.is_none().then_some(SSH);
         let set: Vec<&str> = NETWORK_SET.into_iter().chain(ssh).collect();
-        self.start(args, &set, Input::Nothing, NETWORK)
+        self.start(args, &set, Input::Nothing, patience(args))
     }
 
     fn run<A: AsRef<OsStr>>(
@@ -203,6 +205,14 @@ impl Git {
     }
 }
 
+/// How long a remote is waited for.
+fn patience(args: &[&str]) -> Duration {
+    match args.first() {
+        Some(&"ls-remote") => LISTING,
+        _ => NETWORK,
+    }
+}
+
 /// Why git could not be started.
 pub fn explain_start_error(error: &io::Error) -> String {
     match error.kind() {
@@ -221,5 +231,17 @@ impl GitOutput {
     pub fn complaint(&self) -> String {
         let text = if self.err.trim().is_empty() { &self.out } else { &self.err };
         crate::core::text::clip(text, 300)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_a_remote_is_not_waited_for_as_long_as_what_it_sends() {
+        assert_eq!(patience(&["ls-remote", "--", "origin"]), Duration::from_secs(30));
+        assert_eq!(patience(&["push", "--", "origin"]), NETWORK);
+        assert_eq!(patience(&["fetch", "--", "origin"]), NETWORK);
     }
 }
