@@ -548,3 +548,106 @@ fn a_reset_gives_back_what_was_held() {
     assert!(said.contains("origin was not told") && !north.file().exists(), "{said}");
     assert!(north.init(&["--remote", "origin"]).contains("Shared as shop on origin"));
 }
+
+#[test]
+fn a_name_that_is_more_than_a_name_is_not_fetched() {
+    let fleet = Fleet::joined(1, &TWO, &[]);
+    let north = &fleet.clones[0];
+    let tree = fleet.git(&["mktree", "--missing"]);
+    let commit = fleet.git(&["commit-tree", &tree, "-m", "of a stranger"]);
+    fleet.git(&["update-ref", "refs/hookkeeper/claims/shop/x", &commit]);
+    // What a server may say: an object that is not here yet, by names that git would read otherwise.
+    let mut said = String::new();
+    for name in ["x:refs/heads/injected", "x^{}", "*:refs/heads/all/*"] {
+        said += &format!("{commit}\\trefs/hookkeeper/claims/shop/{name}\\n");
+    }
+    let script = format!("case \"$*\" in *ls-remote*) printf '{said}';; esac");
+    let run = north.behind(&script, "status", &[]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(!run.stdout.contains("cannot be"), "{}", run.stdout);
+    let branches = north.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
+    assert_eq!(branches, "refs/heads/trunk");
+}
+
+#[test]
+fn a_claim_that_is_no_commit_is_said_and_replaced() {
+    let mut fleet = Fleet::joined(1, &TWO, &[]);
+    at(&mut fleet.clones[0], "2026-01-01T10:00:00Z");
+    let place = fleet.remote().join("blob");
+    fs::write(&place, "no claim").unwrap();
+    let blob = fleet.git(&["hash-object", "-w", &place.display().to_string()]);
+    fleet.git(&["update-ref", CLAIM, &blob]);
+    fleet.git(&["tag", "-a", "-m", "x", "odd", "trunk"]);
+    let tag = fleet.git(&["rev-parse", "refs/tags/odd"]);
+    fleet.git(&["update-ref", "refs/hookkeeper/claims/shop/merge", &tag]);
+    let north = &fleet.clones[0];
+    let said = north.good("status", &[]);
+    assert!(said.contains("somebody (the claim there is no commit"), "{said}");
+    refused(&north.run("start", &["L1-001"]), "the claim there is no commit");
+    north.good("start", &["L1-001", "--take-over"]);
+    assert_eq!(fleet.claim(CLAIM)["host"], "host0");
+    assert_eq!(fleet.git(&["log", "--format=%s", CLAIM]).lines().count(), 1);
+    north.work("L1-001", "L1-001.txt", "north");
+    north.good("verify", &["L1-001"]);
+    // Nobody has renewed the one to merge for its lease.
+    at(&mut fleet.clones[0], "2026-01-01T10:03:00Z");
+    fleet.clones[0].good("merge", &[]);
+    assert_eq!(fleet.merged(), ["L1-001"]);
+}
+
+#[test]
+fn a_remote_is_looked_up_at_every_contact_and_no_address_is_repeated() {
+    let fleet = Fleet::joined(1, &TWO, &[]);
+    let north = &fleet.clones[0];
+    let inner = north.root().join("inner.git");
+    north.git(&["init", "-q", "--bare", &inner.display().to_string()]);
+    let ran = north.scratch.home().join("ran");
+    let hook = inner.join("hooks/pre-receive");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut state = north.state();
+    for (name, says) in [
+        ("inner.git", "has no remote inner.git"),
+        ("https://u:s3cret@h/x", "has no remote of that name"),
+    ] {
+        state["remote"]["name"] = json!(name);
+        fs::write(north.file(), state.to_string()).unwrap();
+        for (what, args) in [("start", &["L1-001"][..]), ("merge", &[]), ("status", &[])] {
+            let run = north.run(what, args);
+            let said = format!("{}{}", run.stdout, run.stderr);
+            assert!(said.contains(says) && !said.contains("s3cret"), "{what}: {said}");
+        }
+    }
+    assert!(!ran.exists());
+    assert_eq!(north.git_in(&inner, &["for-each-ref"]), "");
+    let fresh = Fleet::new(1, &TWO);
+    let north = &fresh.clones[0];
+    let address = "https://user:s3cret@example.invalid/x.git";
+    for run in [
+        north.run("init", &["--remote", address]),
+        north.scratch.run(&["fleet", "status", "--remote", address], b""),
+    ] {
+        refused(&run, "has no remote of that name (an address is none)");
+        assert!(!run.stderr.contains("s3cret") && !run.stdout.contains("s3cret"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn counts_that_cannot_be_do_no_harm() {
+    let fleet = Fleet::joined(1, &TWO, &[]);
+    let north = &fleet.clones[0];
+    for (id, state) in [("L1-001", "held"), ("L1-002", "failed")] {
+        let claim = json!({"version": 1, "execution": "shop", "task": id, "state": state,
+            "attempts": u64::MAX, "lease_seconds": u64::MAX, "host": "h", "lease_end": "e".repeat(9000)});
+        let tree = fleet.git(&["mktree", "--missing"]);
+        let commit = fleet.git(&["commit-tree", &tree, "-m", &format!("x\n\n{claim}")]);
+        fleet.git(&["update-ref", &format!("refs/hookkeeper/claims/shop/{id}"), &commit]);
+    }
+    good(north.scratch.run(&["fleet", "status"], b""));
+    let json = good(north.scratch.run(&["fleet", "status", "--json"], b""));
+    assert!(json.len() < 4000, "{json}");
+    north.good("status", &[]);
+    north.assert_sound();
+    assert_eq!(north.status("L1-002"), "abandoned");
+}

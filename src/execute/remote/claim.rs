@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::core::text::clip;
 use crate::execute::document::{ClaimState, Execution, SeenClaim};
 use crate::execute::graph::validate_task_id;
+use crate::execute::remote::remote_name::is_ref_name;
 
 /// The claim to merge has the place of a task of this name.
 pub const MERGE: &str = "merge";
 pub const VERSION: u64 = 1;
 const LONGEST_NAME: usize = 100;
 const LONGEST_TEXT: usize = 2000;
+/// Nobody counts so far: a task is abandoned after a few.
+const MOST_ATTEMPTS: u64 = 1000;
 /// So long a lease may be, in seconds.
 pub const LONGEST_LEASE: u64 = 30 * 24 * 60 * 60;
 /// An agent may work for an hour without a command; who has a heartbeat may choose less.
@@ -120,9 +123,11 @@ pub fn parse_claim(commit: &[u8], execution: &str, task: &str) -> ClaimRecord {
         claim.version == VERSION && claim.execution == execution && claim.task == task
     };
     let mut claim = parsed.filter(is_it).unwrap_or_else(unknown);
-    for text in [&mut claim.host, &mut claim.user, &mut claim.clone_id, &mut claim.at] {
+    let ClaimRecord { host, user, clone_id, epoch, at, lease_end, .. } = &mut claim;
+    for text in [host, user, clone_id, epoch, at, lease_end] {
         *text = clip(text, LONGEST_NAME);
     }
+    claim.attempts = claim.attempts.min(MOST_ATTEMPTS);
     let text = |text: Option<String>| text.map(|text| clip(&text, LONGEST_TEXT));
     (claim.error, claim.feedback) = (text(claim.error), text(claim.feedback));
     claim.head = claim.head.filter(|head| is_object_id(head));
@@ -140,7 +145,8 @@ pub fn parse_execution(commit: &[u8], name: &str) -> Option<ExecutionRecord> {
         record.tasks.iter().all(|task| validate_task_id(&task.id).is_ok())
     };
     let is_it = record.version == VERSION && record.execution == name;
-    if !is_it || !is_object_id(&record.base_commit) || !ids(&record) {
+    let base = format!("refs/heads/{}", record.base_branch);
+    if !is_it || !is_ref_name(&base) || !is_object_id(&record.base_commit) || !ids(&record) {
         return None;
     }
     for text in [&mut record.slug, &mut record.host, &mut record.user, &mut record.at] {
@@ -212,6 +218,42 @@ mod tests {
         for bytes in [&b""[..], b"\xff\xfe", b"tree 0\n\n{", b"tree 0\n\n{\"version\":9}"] {
             assert_eq!(parse_claim(bytes, "shop", "x").host, "somebody");
         }
+    }
+
+    #[test]
+    fn what_no_clone_would_write_is_cut() {
+        let long = "x".repeat(5000);
+        let claim = ClaimRecord {
+            version: VERSION,
+            execution: "shop".into(),
+            task: "L1-001".into(),
+            attempts: u64::MAX,
+            host: long.clone(),
+            epoch: long.clone(),
+            at: long.clone(),
+            lease_end: long,
+            lease_seconds: u64::MAX,
+            ..ClaimRecord::default()
+        };
+        let commit = format!("tree 0\n\n{}", claim.message());
+        let read = parse_claim(commit.as_bytes(), "shop", "L1-001");
+        assert_eq!((read.attempts, read.lease_seconds), (MOST_ATTEMPTS, LONGEST_LEASE));
+        for text in [read.host, read.epoch, read.at, read.lease_end] {
+            assert!(text.chars().count() <= LONGEST_NAME, "{text}");
+        }
+        let mut record = ExecutionRecord {
+            version: VERSION,
+            execution: "shop".into(),
+            base_branch: "trunk".into(),
+            base_commit: "a".repeat(40),
+            ..ExecutionRecord::default()
+        };
+        let parse = |record: &ExecutionRecord| {
+            parse_execution(format!("tree 0\n\n{}", record.message()).as_bytes(), "shop")
+        };
+        assert!(parse(&record).is_some());
+        record.base_branch = "*".into();
+        assert!(parse(&record).is_none());
     }
 
     #[test]

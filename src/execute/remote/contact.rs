@@ -151,7 +151,7 @@ impl<'a> Coordination<'a> {
     pub fn new_record(&self, task: &str, claim: &NewClaim) -> ClaimRecord {
         let process = self.folder.process;
         let lease = self.remote.lease_seconds;
-        let end = chrono::Duration::seconds(i64::try_from(lease).unwrap_or(i64::MAX));
+        let end = chrono::Duration::try_seconds(i64::try_from(lease).unwrap_or(i64::MAX));
         let user = process.env("USER").or_else(|| process.env("LOGNAME")).unwrap_or_default();
         ClaimRecord {
             version: VERSION,
@@ -164,7 +164,10 @@ impl<'a> Coordination<'a> {
             clone_id: self.remote.clone_id.clone(),
             epoch: process.unique_id(task),
             at: self.folder.now(),
-            lease_end: process.now().checked_add_signed(end).map(time::spell).unwrap_or_default(),
+            lease_end: end
+                .and_then(|end| process.now().checked_add_signed(end))
+                .map(time::spell)
+                .unwrap_or_default(),
             lease_seconds: lease,
             head: claim.head.clone(),
             error: claim.error.clone(),
@@ -181,7 +184,14 @@ impl<'a> Coordination<'a> {
     ) -> Result<(Update, SeenClaim)> {
         let record = self.new_record(task, claim);
         let parent = seen.map(|seen| seen.commit.clone());
-        let commit = self.wire().write_commit(parent.as_deref(), &record.message())?;
+        let wire = self.wire();
+        let commit = match (wire.write_commit(parent.as_deref(), &record.message()), &parent) {
+            // Somebody has put something else there: it is replaced, and the claim begins anew.
+            (Err(_), Some(parent)) if !wire.is_commit(parent)? => {
+                wire.write_commit(None, &record.message())?
+            }
+            (commit, _) => commit?,
+        };
         let now = self.folder.now();
         let seen = record.seen(&commit, &self.remote.clone_id, &now);
         let name = claim_ref(&self.remote.execution, task);

@@ -120,7 +120,7 @@ fn summarize(
     let claims = snapshot.claims.iter().filter(|(id, _)| planned.contains(id.as_str()));
     for (id, (_, claim)) in claims {
         let state = if merged.contains(id) { ClaimState::Merged } else { claim.state };
-        shown.attempts += claim.attempts;
+        shown.attempts = shown.attempts.saturating_add(claim.attempts);
         let machine = machines.entry(&claim.clone_id).or_default();
         note(machine, claim);
         match state {

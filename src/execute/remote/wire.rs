@@ -9,7 +9,7 @@ use crate::execute::graph::validate_task_id;
 use crate::execute::remote::claim::{
     ClaimRecord, ExecutionRecord, MERGE, is_object_id, parse_claim, parse_execution,
 };
-use crate::execute::remote::remote_name::is_remote_name;
+use crate::execute::remote::remote_name::{ensure_remote, is_ref_name, shown_remote};
 use crate::execute::{Repository, Result, ensure_started};
 use crate::process::{deadline, lines};
 
@@ -108,8 +108,13 @@ impl Wire<'_> {
                 validate_task_id(id).is_ok().then_some(id)
             };
             if let Some(id) = below(CLAIMS) {
-                let bytes = objects.get(commit).map(Vec::as_slice).unwrap_or_default();
-                let found = (commit.clone(), parse_claim(bytes, execution, id));
+                let object = objects.get(commit);
+                let bytes = object.map(Vec::as_slice).unwrap_or_default();
+                let mut claim = parse_claim(bytes, execution, id);
+                if object.is_none() {
+                    claim.host = "somebody (the claim there is no commit, or too large)".into();
+                }
+                let found = (commit.clone(), claim);
                 match id == MERGE {
                     true => snapshot.merger = Some(found),
                     false => drop(snapshot.claims.insert(id.to_owned(), found)),
@@ -157,7 +162,8 @@ impl Wire<'_> {
             })
         };
         let refs = out.lines().filter_map(|line| line.split_once('\t'));
-        let refs = refs.filter(|(id, name)| is_object_id(id) && is_wanted(name));
+        let refs =
+            refs.filter(|(id, name)| is_object_id(id) && is_wanted(name) && is_ref_name(name));
         Ok(refs.take(MOST_REFS).map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
     }
 
@@ -179,6 +185,12 @@ impl Wire<'_> {
         feed(&args, message.as_bytes()).map_err(|error| {
             error.context("a claim cannot be made (are user.name and user.email set?)")
         })
+    }
+
+    /// Whether an object is a commit, which a claim can follow.
+    pub fn is_commit(&self, id: &str) -> Result<bool> {
+        let said = self.repository.try_query(&["cat-file", "-t", id])?;
+        Ok(said.is_good() && said.out.trim() == "commit")
     }
 
     /// Moves refs, all or none. Whatever git says of it, the remote is asked what is so.
@@ -237,9 +249,10 @@ impl Wire<'_> {
         args.extend(leases.iter().map(String::as_str));
         args.extend(["--", self.remote]);
         args.extend(specs.iter().map(String::as_str));
-        if !is_remote_name(self.remote) {
-            refuse!("{} is no name of a remote", clip(self.remote, 80));
+        if let Some(wrong) = updates.iter().find(|update| !is_ref_name(&update.name)) {
+            refuse!("{} is no name of a ref", clip(&wrong.name, 80));
         }
+        ensure_remote(self.repository, self.remote)?;
         lines::hint(&format!("{}: pushing …", self.remote).into());
         let output = ensure_started(self.repository.git().contact(&args))?;
         if output.is_good() {
@@ -345,11 +358,14 @@ impl Wire<'_> {
     }
 
     fn contact(&self, args: &[&str]) -> std::result::Result<String, Trouble> {
-        if !is_remote_name(self.remote) {
-            return Err(Trouble::Refused("this is no name of a remote".into()));
-        }
+        ensure_remote(self.repository, self.remote)
+            .map_err(|error| Trouble::Refused(error.to_string()))?;
         match self.repository.git().contact(args) {
             Ok(output) if output.is_good() => Ok(output.out),
+            // Its time was over.
+            Ok(output) if output.code.is_none() => {
+                Err(Trouble::Offline(format!("it does not answer {}", output.complaint())))
+            }
             Ok(output) => Err(Trouble::Offline(output.complaint())),
             Err(error) => Err(Trouble::Refused(crate::git::command::explain_start_error(&error))),
         }
@@ -377,6 +393,7 @@ fn split_batch(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
 impl Trouble {
     /// As a sentence about a remote.
     pub fn explain(&self, remote: &str) -> String {
+        let remote = shown_remote(remote);
         match self {
             Self::Offline(why) => format!("{remote} cannot be reached ({why})"),
             Self::Refused(why) => format!("{remote}: {why}"),
