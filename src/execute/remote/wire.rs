@@ -364,7 +364,8 @@ impl Wire<'_> {
             Ok(output) if output.is_good() => Ok(output.out),
             // Its time was over.
             Ok(output) if output.code.is_none() => {
-                Err(Trouble::Offline(format!("it does not answer {}", output.complaint())))
+                let said = format!("it does not answer {}", output.complaint());
+                Err(Trouble::Offline(said.trim_end().to_owned()))
             }
             Ok(output) => Err(Trouble::Offline(output.complaint())),
             Err(error) => Err(Trouble::Refused(crate::git::command::explain_start_error(&error))),
