@@ -4,8 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::client::prices;
+use crate::client::transcript::Tokens;
 use crate::client::transcript::usage::{self, Cost, Usage};
+use crate::core::gate::one_line;
 use crate::core::journal::EntryKind;
+use crate::core::spelling::dollars;
 use crate::core::time::Time;
 use crate::loops::queue::document::Queue;
 use crate::process::files;
@@ -71,19 +75,21 @@ impl Ledger {
     }
 }
 
-/// One session: as it lives, or as the metrics have it, with its agents told apart.
+/// One session: as it lives, or as the metrics have it, with its agents told apart; of its usage what
+/// was since this day.
 pub fn session(
     view: &View,
     lives: &[Live],
     metrics: &Metrics,
     id: &str,
+    since: Option<&str>,
     now: Time,
 ) -> Option<Session> {
     let mut one = match lives.iter().find(|live| live.session_id == id) {
         Some(live) => alive(live, view.get::<Queue>().as_ref(), metrics, now),
         None => ended(metrics.find(id)?, Some(&view.journal())),
     };
-    one.cut(None);
+    one.cut(since);
     Some(one)
 }
 
@@ -114,6 +120,19 @@ fn ended(entry: Entry, journal: Option<&Journal>) -> Session {
 }
 
 impl Session {
+    /// One that has ended; its agents are told apart if the entry does it.
+    pub fn of_entry(entry: Entry, since: Option<&str>) -> Self {
+        let mut one = ended(entry, None);
+        one.has_agents = one.usage.iter().any(|row| row.agent.is_some());
+        one.cut(since);
+        one
+    }
+
+    /// What it used, as far as that is known.
+    pub fn sum(&self) -> Sum {
+        total([self])
+    }
+
     /// Takes out what was before this day; whether anything of the session is left.
     fn cut(&mut self, since: Option<&str>) -> bool {
         let entry = &self.entry;
@@ -202,18 +221,54 @@ impl Sum {
             self.cost.usd = Some(usage::cents(self.cost.usd.unwrap_or(0.0) + usd));
         }
     }
+
+    /// All tokens together; `None` if nobody knows of any.
+    pub fn tokens(&self) -> Option<u64> {
+        self.cost.tokens.as_ref().map(Tokens::sum)
+    }
+
+    /// `$1.25`; with `~` if it is an estimate, and with `+` if something is not in it.
+    pub fn spelled(&self) -> String {
+        let Some(usd) = self.cost.usd else { return "not known".to_owned() };
+        let about = if self.cost.is_estimate { "~" } else { "" };
+        let more = if self.unpriced.is_empty() && !self.cost.is_partial { "" } else { "+" };
+        format!("{about}{}{more}", dollars(usd))
+    }
+
+    /// What the signs beside the dollars mean.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.cost.is_estimate {
+            let as_of = prices::AS_OF;
+            notes.push(format!("~: not the client's own figures; list prices of {as_of}."));
+        }
+        if !self.unpriced.is_empty() {
+            let models = self.unpriced_models();
+            notes.push(format!("+: not in the dollars, because the price is not known: {models}."));
+        }
+        if self.cost.is_partial {
+            notes.push("+: some transcripts were too long to be counted as a whole.".to_owned());
+        }
+        notes
+    }
+
+    /// The models whose price is not known, in a line.
+    pub fn unpriced_models(&self) -> String {
+        let models: Vec<&str> = self.unpriced.iter().map(String::as_str).collect();
+        one_line(&models.join(", ")).into_owned()
+    }
 }
 
 /// All that is asked for, as one.
-pub fn total(sessions: &[Session]) -> Sum {
+pub fn total<'a>(sessions: impl IntoIterator<Item = &'a Session>) -> Sum {
     let mut all = Sum::default();
-    sessions.iter().filter(|session| session.is_counted()).for_each(|one| all.add_whole(one));
+    sessions.into_iter().filter(|session| session.is_counted()).for_each(|one| all.add_whole(one));
     all
 }
 
 /// Sums by a name, in the order of the names.
-pub fn sums_by(
-    sessions: &[Session],
+pub fn sums_by<'a>(
+    sessions: impl IntoIterator<Item = &'a Session>,
     name: impl Fn(&Session, &Usage) -> String,
 ) -> BTreeMap<String, Sum> {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();

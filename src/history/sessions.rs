@@ -1,11 +1,15 @@
 //! What is known of each session: its record while it lives, its metrics when it has ended, and when
 //! that was from its journal.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::client::transcript::Tokens;
+use crate::client::transcript::usage::Cost;
 use crate::core::time::{self, Time};
 use crate::errors::document::Tally;
+use crate::history::ledger::{self, Sum};
 use crate::session::live::Live;
 use crate::session::metrics::{self, Entry, Metrics};
 use crate::store::journal::read::Order;
@@ -36,12 +40,18 @@ pub struct SessionSummary {
     pub compactions: u64,
     pub tokens: Option<Tokens>,
     pub cost_usd: Option<f64>,
+    /// Whether the dollars are made of the price table, at least in part.
+    pub cost_estimated: bool,
+    /// Whether there was more than was counted.
+    pub usage_partial: bool,
+    /// Models whose price is not known: they are not in the dollars.
+    pub unpriced: BTreeSet<String>,
     pub model: Option<String>,
     pub loop_verdict: Option<String>,
 }
 
 impl SessionSummary {
-    pub fn from_live(live: &Live, now: Time) -> Self {
+    fn from_live(live: &Live, now: Time) -> Self {
         Self {
             session_id: live.session_id.clone(),
             is_live: true,
@@ -75,7 +85,8 @@ impl SessionSummary {
     pub fn from_entry(entry: &Entry, journal: &Journal) -> Self {
         let span = Span::read(journal, &entry.session_id);
         let verdict = entry.loop_verdict.as_ref();
-        Self {
+        let used = ledger::Session::of_entry(entry.clone(), None).sum();
+        let one = Self {
             session_id: entry.session_id.clone(),
             is_live: false,
             started: span.first.clone().unwrap_or_else(|| entry.date.clone()),
@@ -86,18 +97,44 @@ impl SessionSummary {
             reason: Some(entry.ended.clone()),
             agents: entry.agents.clone(),
             errors: entry.errors.clone(),
-            findings: entry.quality.findings.unwrap_or(entry.quality.issues_found),
+            findings: entry.findings(),
             files_modified: entry.files_modified,
             last_files: entry.last_files.clone(),
             compactions: entry.compactions,
-            tokens: entry.tokens.clone(),
-            cost_usd: entry.cost_usd,
             model: entry.model.clone(),
             loop_verdict: verdict.map(|verdict| match verdict.as_str() {
                 Some(text) => text.to_owned(),
                 None => verdict.to_string(),
             }),
+            ..Self::default()
+        };
+        one.with_used(used)
+    }
+
+    /// With what it used, as `cost` counts it.
+    pub fn with_used(self, used: Sum) -> Self {
+        let Cost { tokens, usd, is_estimate, is_partial, .. } = used.cost;
+        Self {
+            tokens,
+            cost_usd: usd,
+            cost_estimated: is_estimate,
+            usage_partial: is_partial,
+            unpriced: used.unpriced,
+            ..self
         }
+    }
+
+    /// What it used; `None` if nobody knows.
+    pub fn used(&self) -> Option<Sum> {
+        let cost = Cost {
+            tokens: self.tokens.clone(),
+            usd: self.cost_usd,
+            is_estimate: self.cost_estimated,
+            is_partial: self.usage_partial,
+            ..Cost::default()
+        };
+        let is_known = cost.tokens.is_some() || cost.usd.is_some();
+        is_known.then(|| Sum { cost, unpriced: self.unpriced.clone(), ..Sum::default() })
     }
 
     /// A session of which only the journal is left.
@@ -159,10 +196,23 @@ pub fn known_ids(view: &View, ended: &[Entry]) -> Vec<String> {
     ids
 }
 
+/// One that lives, with what its transcripts say that it used.
+pub fn live_summary(view: &View, live: &Live, metrics: &Metrics, now: Time) -> SessionSummary {
+    let lives = std::slice::from_ref(live);
+    let known = ledger::session(view, lives, metrics, &live.session_id, None, now);
+    let summary = SessionSummary::from_live(live, now);
+    match known {
+        Some(known) => summary.with_used(known.sum()),
+        None => summary,
+    }
+}
+
 /// What is known of a session, by its whole id; `ended` are those that have ended.
 pub fn summarize(view: &View, ended: &[Entry], session_id: &str, now: Time) -> SessionSummary {
-    if let Some(live) = view.lives().iter().find(|live| live.session_id == session_id) {
-        return SessionSummary::from_live(live, now);
+    let lives = view.lives();
+    if let Some(live) = lives.iter().find(|live| live.session_id == session_id) {
+        let metrics = view.get::<Metrics>().unwrap_or_default();
+        return live_summary(view, live, &metrics, now);
     }
     let journal = view.journal();
     match ended.iter().find(|entry| entry.session_id == session_id) {

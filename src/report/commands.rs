@@ -177,10 +177,12 @@ impl Place {
         // What waited in the spool stands where it was played.
         entries.sort_by(|one, other| one.time.cmp(&other.time));
         let id = entries.first().map_or(stem, |entry| entry.session.as_str()).to_owned();
-        let known =
-            ledger::session(&self.view, &self.lives, &self.metrics, &id, project.process.now());
+        // Whole days, as `cost` counts them.
+        let day = since.and_then(|since| since.get(..10));
+        let now = project.process.now();
+        let known = ledger::session(&self.view, &self.lives, &self.metrics, &id, day, now);
         let (passed_over, project) = (all.passed_over(), self.name.clone());
-        Session { passed_over, project, ..Session::new(id, entries, known) }
+        Session { passed_over, project, ..Session::new(id, entries, known, day) }
     }
 }
 

@@ -3,9 +3,10 @@
 use maud::{Markup, html};
 
 use crate::core::journal::{Entry, EntryKind};
-use crate::core::spelling::{dollars, short_count};
+use crate::core::spelling::short_count;
 use crate::core::text::plural;
 use crate::history::describe::describe;
+use crate::history::ledger::Sum;
 use crate::report::mark::Mark;
 use crate::report::session::{Session, millis};
 use crate::report::text::{Clock, duration, line};
@@ -52,8 +53,8 @@ pub fn lanes(session: &Session) -> Markup {
                             @for mark in columns { td.number { (lane.count(mark)) } }
                             @if has_usage {
                                 @let used = session.used_by(lane.agent.as_deref());
-                                td.number data-count="tokens" { (used.as_ref().map(|(tokens, _)| short_count(tokens.sum())).unwrap_or_default()) }
-                                td.number { (used.and_then(|(_, usd)| usd).map(dollars).unwrap_or_default()) }
+                                td.number data-count="tokens" { (used.as_ref().and_then(Sum::tokens).map(short_count).unwrap_or_default()) }
+                                td.number { (used.as_ref().map(Sum::spelled).unwrap_or_default()) }
                             }
                             td { (line(&lane.status, 40)) }
                         }

@@ -4,8 +4,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::client::hook_runs::HookRun;
 use crate::core::journal::EntryKind;
-use crate::core::spelling::{dollars, grouped, short_count};
+use crate::core::spelling::{grouped, short_count};
 use crate::core::text::plural;
+use crate::core::time;
+use crate::history::ledger::Sum;
 use crate::report::policy::{SCRIPT, STYLE, content_security_policy};
 use crate::report::session::Session;
 use crate::report::text::{Clock, duration, line};
@@ -58,7 +60,7 @@ impl Report<'_> {
                         (self.timelines())
                         section aria-labelledby="h-findings" { h2 id="h-findings" { "Findings" } (findings::section(&self.sessions)) }
                         section aria-labelledby="h-errors" { h2 id="h-errors" { "Errors" } (errors::section(&self.sessions, clock)) }
-                        section aria-labelledby="h-costs" { h2 id="h-costs" { "Tokens and cost" } (costs::section(&self.sessions, clock)) }
+                        section aria-labelledby="h-costs" { h2 id="h-costs" { "Tokens and cost" } (costs::section(&self.sessions, self.since_day().as_deref())) }
                         section aria-labelledby="h-loops" { h2 id="h-loops" { "Loops" } (loops::section(&self.sessions, clock)) }
                         section aria-labelledby="h-hooks" { h2 id="h-hooks" { "Hook times" } (hook_times::section(&self.sessions, &self.hook_runs)) }
                     }
@@ -83,7 +85,7 @@ impl Report<'_> {
                             @if let Some((from, to)) = session.span() {
                                 " · " (clock.element(from, "%A, %-d %B %Y, %H:%M")) " – " (clock.element(to, "%H:%M"))
                             }
-                            " · " @if session.is_live { "live" } @else { "ended: " (session.ending()) }
+                            " · " @if session.is_live() { "live" } @else { "ended: " (session.ending()) }
                         }
                     }
                     (since, sessions) => {
@@ -95,6 +97,12 @@ impl Report<'_> {
         }
     }
 
+    /// From which day on tokens and dollars are counted, in UTC.
+    fn since_day(&self) -> Option<String> {
+        let since = time::Time::from_timestamp_millis(self.since?)?;
+        time::spell(since).get(..10).map(str::to_owned)
+    }
+
     /// The figures that people look for first.
     fn figures(&self) -> Markup {
         let count =
@@ -103,8 +111,7 @@ impl Report<'_> {
             self.sessions.iter().filter_map(Session::span).map(|(from, to)| to - from).sum();
         let agents: usize = self.sessions.iter().map(Session::agents).sum();
         let compactions: usize = self.sessions.iter().map(Session::compactions).sum();
-        let tokens = self.sessions.iter().filter_map(Session::tokens).reduce(u64::saturating_add);
-        let usd = self.sessions.iter().filter_map(Session::usd).reduce(|one, other| one + other);
+        let used = costs::total(&self.sessions);
         let (failed, recovered) = (count(EntryKind::Error), count(EntryKind::Recovered));
         let mut figures = vec![
             ("duration", duration(took), String::new()),
@@ -119,8 +126,12 @@ impl Report<'_> {
             ),
             ("compactions", grouped(compactions as u64), String::new()),
         ];
-        figures.extend(tokens.map(|tokens| ("tokens", short_count(tokens), String::new())));
-        figures.extend(usd.map(|usd| ("cost", dollars(usd), String::new())));
+        if let Some(tokens) = used.tokens() {
+            figures.push(("tokens", short_count(tokens), String::new()));
+            let without = line(&used.unpriced_models(), 60);
+            let note = if without.is_empty() { without } else { format!("without {without}") };
+            figures.push(("cost", used.spelled(), note));
+        }
         html! {
             dl.figures {
                 @for (name, value, note) in figures {
@@ -175,6 +186,7 @@ impl Report<'_> {
                     tbody {
                         @for (at, session) in self.sessions.iter().take(SESSIONS).enumerate() {
                             @let (from, to) = session.span().unwrap_or((0, 0));
+                            @let used = session.sum();
                             tr data-session=(line(&session.id, 80)) {
                                 th scope="row" { @if at < TIMELINES { a href={ "#s" (at + 1) } { code { (line(&session.short_id(), 12)) } } } @else { code { (line(&session.short_id(), 12)) } } }
                                 @if has_projects { td { (line(session.project.as_deref().unwrap_or_default(), 60)) } }
@@ -184,8 +196,8 @@ impl Report<'_> {
                                 td.number { (session.count(EntryKind::Tool)) }
                                 td.number { (session.agents()) }
                                 td.number { (session.count(EntryKind::Error)) }
-                                td.number { (optional(session.tokens().map(short_count))) }
-                                td.number { (optional(session.usd().map(dollars))) }
+                                td.number { (optional(used.as_ref().and_then(Sum::tokens).map(short_count))) }
+                                td.number { (optional(used.as_ref().map(Sum::spelled))) }
                                 td { (session.ending()) }
                             }
                         }

@@ -1,12 +1,10 @@
 //! A session as a report tells it: its journal, and what the documents say of it.
 
 use crate::agents::result::AgentResult;
-use crate::client::transcript::Tokens;
-use crate::client::transcript::usage::Usage;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::spelling::short_id;
 use crate::core::time;
-use crate::history::ledger;
+use crate::history::ledger::{self, Sum};
 use crate::report::lane::{self, Lane};
 use crate::report::text::line;
 use crate::session::ending::ending_in_words;
@@ -19,10 +17,7 @@ pub struct Session {
     pub entries: Vec<Entry>,
     pub lanes: Vec<Lane>,
     /// What it came to, or has come to so far.
-    pub metrics: Option<metrics::Entry>,
-    pub is_live: bool,
-    /// What the main thread and each agent used, as far as they can be told apart.
-    pub usage: Vec<Usage>,
+    pub known: Option<ledger::Session>,
     /// Where it was, in a report on all projects.
     pub project: Option<String>,
     pub passed_over: PassedOver,
@@ -30,24 +25,30 @@ pub struct Session {
 
 impl Session {
     /// `entries` are in the order of their times.
-    pub fn new(id: String, entries: Vec<Entry>, known: Option<ledger::Session>) -> Self {
+    pub fn new(
+        id: String,
+        entries: Vec<Entry>,
+        known: Option<ledger::Session>,
+        since: Option<&str>,
+    ) -> Self {
         let lanes = lane::lanes(&entries);
         // The journal's own copy is there when the document's has been moved away.
         let ended = || {
             let ends = entries.iter().rev().filter(|entry| entry.kind == EntryKind::End);
             ends.filter_map(|entry| entry.record.as_ref()?.read::<metrics::Entry>()).next()
         };
-        let is_live = known.as_ref().is_some_and(|known| known.is_live);
-        let (metrics, usage) = match known {
-            Some(known) => (Some(known.entry), known.usage),
-            None => {
-                let entry = ended();
-                let usage = entry.as_ref().map(|entry| entry.usage.clone());
-                (entry, usage.unwrap_or_default())
-            }
-        };
+        let of_end = || ended().map(|entry| ledger::Session::of_entry(entry, since));
+        let known = known.or_else(of_end);
         let passed_over = PassedOver::default();
-        Self { id, entries, lanes, metrics, is_live, usage, project: None, passed_over }
+        Self { id, entries, lanes, known, project: None, passed_over }
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.known.as_ref().is_some_and(|known| known.is_live)
+    }
+
+    fn metrics(&self) -> Option<&metrics::Entry> {
+        self.known.as_ref().map(|known| &known.entry)
     }
 
     pub fn count(&self, kind: EntryKind) -> usize {
@@ -82,7 +83,7 @@ impl Session {
     }
 
     pub fn title(&self) -> &str {
-        let task = self.metrics.as_ref().and_then(metrics::Entry::title);
+        let task = self.metrics().and_then(metrics::Entry::title);
         let typed = |entry: &&Entry| {
             entry.kind == EntryKind::Prompt && entry.what.as_deref() != Some("machine")
         };
@@ -90,40 +91,35 @@ impl Session {
         task.or_else(prompt).unwrap_or("no prompt yet")
     }
 
-    pub fn tokens(&self) -> Option<u64> {
-        Some(self.metrics.as_ref()?.tokens.as_ref()?.sum())
+    /// What it used; `None` if nobody knows.
+    pub fn sum(&self) -> Option<Sum> {
+        self.known.as_ref().filter(|known| !known.usage.is_empty()).map(ledger::Session::sum)
     }
 
     /// What an agent used, or the main thread; `None` if nobody can tell.
-    pub fn used_by(&self, agent: Option<&str>) -> Option<(Tokens, Option<f64>)> {
+    pub fn used_by(&self, agent: Option<&str>) -> Option<Sum> {
+        let known = self.known.as_ref()?;
         // Where no agent has a row, they are all in the main thread's.
-        if self.agents() > 0 && self.usage.iter().all(|row| row.agent.is_none()) {
+        if self.agents() > 0 && known.usage.iter().all(|row| row.agent.is_none()) {
             return None;
         }
-        let mut rows = self.usage.iter().filter(|row| row.agent.as_deref() == agent).peekable();
+        let mut rows = known.usage.iter().filter(|row| row.agent.as_deref() == agent).peekable();
         rows.peek()?;
-        let (mut tokens, mut usd) = (Tokens::default(), Some(0.0));
-        for row in rows {
-            tokens.add(&row.tokens);
-            usd = usd.zip(row.usd).map(|(sum, one)| sum + one);
-        }
-        Some((tokens, usd))
+        let mut sum = Sum::default();
+        rows.for_each(|row| sum.add(known, row));
+        Some(sum)
     }
 
     /// How it ended, in the words of `sessions`.
     pub fn ending(&self) -> String {
         let told = || self.entries.iter().rev().find(|entry| entry.kind == EntryKind::End);
-        let of_metrics = self.metrics.as_ref().map(|entry| entry.ended.as_str());
+        let of_metrics = self.metrics().map(|entry| entry.ended.as_str());
         let reason = of_metrics.filter(|reason| !reason.is_empty());
         match reason.or_else(|| told()?.what.as_deref()) {
-            _ if self.is_live => "live".to_owned(),
+            _ if self.is_live() => "live".to_owned(),
             Some(reason) => line(&ending_in_words(reason), 60),
             None => "end not known".to_owned(),
         }
-    }
-
-    pub fn usd(&self) -> Option<f64> {
-        self.metrics.as_ref().and_then(|entry| entry.cost_usd)
     }
 
     pub fn short_id(&self) -> String {

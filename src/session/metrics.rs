@@ -198,6 +198,11 @@ impl Entry {
         self.usage_partial = earlier.usage_partial;
     }
 
+    /// What its agents found; earlier versions only knew it together with work items.
+    pub fn findings(&self) -> u64 {
+        self.quality.findings.unwrap_or(self.quality.issues_found)
+    }
+
     /// What people are told that it was about.
     pub fn title(&self) -> Option<&str> {
         self.task.as_deref().or(self.last_prompt.as_deref())

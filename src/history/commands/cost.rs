@@ -10,7 +10,7 @@ use crate::console::project::{Project, print_json};
 use crate::core::gate::{Printed, one_line};
 use crate::core::journal::EntryKind;
 use crate::core::outcome::Outcome;
-use crate::core::spelling::{dollars, short_count, short_id};
+use crate::core::spelling::{short_count, short_id};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
 use crate::history::commands::collected::{self, Collected};
@@ -261,17 +261,9 @@ fn row(tone: Tone, name: &str, sum: &Sum, about: &str) -> Vec<Cell> {
     let counts = [tokens.input, tokens.output, tokens.cache_creation, tokens.cache_read];
     let mut cells = vec![Cell::new(tone, name)];
     cells.extend(counts.map(|count| Cell::new(Tone::Plain, &short_count(count))));
-    cells.push(Cell::new(Tone::Plain, &spell_usd(sum)));
+    cells.push(Cell::new(Tone::Plain, &sum.spelled()));
     cells.push(Cell::new(Tone::Dim, about));
     cells
-}
-
-/// `$1.25`; with `~` if it is an estimate, and with `+` if something is not in it.
-pub fn spell_usd(sum: &Sum) -> String {
-    let Some(usd) = sum.cost.usd else { return "not known".to_owned() };
-    let about = if sum.cost.is_estimate { "~" } else { "" };
-    let more = if sum.unpriced.is_empty() && !sum.cost.is_partial { "" } else { "+" };
-    format!("{about}{}{more}", dollars(usd))
 }
 
 fn without_usage(ledger: &Ledger) -> usize {
@@ -283,18 +275,7 @@ pub fn notes(found: &Collected, total: &Sum, since: Option<&str>) -> Vec<String>
     let ledger = &found.ledger;
     let mut notes = Vec::new();
     notes.extend(since.map(|day| format!("Since {day}, by whole days in UTC.")));
-    if total.cost.is_estimate {
-        let as_of = prices::AS_OF;
-        notes.push(format!("~: not the client's own figures; list prices of {as_of}."));
-    }
-    if !total.unpriced.is_empty() {
-        let models: Vec<&str> = total.unpriced.iter().map(String::as_str).collect();
-        let models = one_line(&models.join(", ")).into_owned();
-        notes.push(format!("+: not in the dollars, because the price is not known: {models}."));
-    }
-    if total.cost.is_partial {
-        notes.push("+: some transcripts were too long to be counted as a whole.".to_owned());
-    }
+    notes.extend(total.notes());
     match without_usage(ledger) {
         0 => {}
         count => notes.push(format!(

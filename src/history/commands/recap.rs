@@ -9,7 +9,7 @@ use crate::core::spelling::{grouped, short_count};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
 use crate::history::commands::collected;
-use crate::history::commands::cost::{notes, spell_usd};
+use crate::history::commands::cost::notes;
 use crate::history::commands::day_since;
 use crate::history::ledger::{self, Asked, Ledger};
 use crate::loops::Verdict;
@@ -106,7 +106,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         ("loops", format!("{} completed", grouped(counts.loops as u64))),
         ("files", format!("{} modified", grouped(counts.files))),
         ("tokens", format!("{}, {read} of them read from the cache", short_count(tokens.sum()))),
-        ("cost", spell_usd(&total)),
+        ("cost", total.spelled()),
     ];
     let notes = notes(&found, &total, None);
     let heading = format!("{} since {since}", plural(counts.sessions, "session"));

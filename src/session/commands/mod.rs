@@ -4,17 +4,19 @@ pub mod show;
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::console::project::{Project, print_json};
 use crate::console::projects::known_projects;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
-use crate::core::spelling::{dollars, short_count, short_id};
+use crate::core::spelling::{short_count, short_id};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::time;
-use crate::history::sessions::{SessionSummary, ended_sessions};
+use crate::history::ledger::Sum;
+use crate::history::sessions::{SessionSummary, ended_sessions, live_summary};
 use crate::session::ending::ending_in_words;
+use crate::session::live::Live;
 use crate::session::metrics::Metrics;
 use crate::turn::root;
 
@@ -63,20 +65,33 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         true => ended_sessions(&view),
         false => metrics.newest(options.limit),
     };
-    if options.json {
-        return print_json(&json!({"live": lives, "ended": ended}));
-    }
     let (now, journal) = (project.process.now(), view.journal());
+    let live: Vec<SessionSummary> =
+        lives.iter().map(|live| live_summary(&view, live, &metrics, now)).collect();
+    if options.json {
+        let live: Vec<Value> = lives.iter().zip(&live).map(with_used).collect();
+        return print_json(&json!({"live": live, "ended": ended}));
+    }
     // A session that goes on is told once.
     let is_live = |id: &str| lives.iter().any(|live| live.session_id == id);
-    let live = lives.iter().map(|live| SessionSummary::from_live(live, now));
     let ended = ended.iter().filter(|entry| !is_live(&entry.session_id));
     let ended = ended.map(|entry| SessionSummary::from_entry(entry, &journal));
-    let sessions: Vec<SessionSummary> = live.chain(ended).collect();
+    let sessions: Vec<SessionSummary> = live.into_iter().chain(ended).collect();
     Ok(match sessions.is_empty() {
         true => Outcome::printed("No session is known yet."),
         false => Outcome::printed(project.print_table(&table(project, &sessions)).trimmed()),
     })
+}
+
+/// The record of a session that lives, with what it used in the fields of those that have ended.
+fn with_used((live, summary): (&Live, &SessionSummary)) -> Value {
+    let mut value = json!(live);
+    if let (Value::Object(fields), true) = (&mut value, summary.used().is_some()) {
+        fields.insert("tokens".to_owned(), json!(summary.tokens));
+        fields.insert("cost_usd".to_owned(), json!(summary.cost_usd));
+        fields.insert("cost_estimated".to_owned(), json!(summary.cost_estimated));
+    }
+    value
 }
 
 /// The same for each project, under its path.
@@ -91,7 +106,7 @@ fn of_all_projects(project: &Project, options: &Arguments) -> anyhow::Result<Out
             Err(error) => format!("its state cannot be read: {error:#}").into(),
         };
         if options.json {
-            let value: serde_json::Value = serde_json::from_str(&said)?;
+            let value: Value = serde_json::from_str(&said)?;
             values.push(
                 json!({"project": known.root, "repository": known.repository, "sessions": value}),
             );
@@ -149,7 +164,8 @@ fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
             (false, reason) => (Tone::Plain, ending_in_words(reason.unwrap_or_default())),
         };
         let errors = if session.errors.escalated > 0 { Tone::Bad } else { Tone::Warn };
-        let tokens = session.tokens.as_ref().map(|tokens| short_count(tokens.sum()));
+        let used = session.used();
+        let tokens = used.as_ref().and_then(Sum::tokens).map(short_count);
         vec![
             Cell::new(Tone::Id, &id),
             Cell::new(Tone::Dim, &project.short_moment(&session.started)),
@@ -159,7 +175,7 @@ fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
             Cell::new(errors, &unless_zero(session.errors.total)),
             Cell::new(Tone::Plain, &unless_zero(session.findings)),
             Cell::new(Tone::Dim, &tokens.unwrap_or_default()),
-            Cell::new(Tone::Dim, &session.cost_usd.map(dollars).unwrap_or_default()),
+            Cell::new(Tone::Dim, &used.as_ref().map(Sum::spelled).unwrap_or_default()),
             Cell::new(Tone::Plain, session.title().unwrap_or_default()),
         ]
     };

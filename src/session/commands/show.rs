@@ -8,7 +8,7 @@ use crate::console::style::paint;
 use crate::core::gate::{Printed, one_line};
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
-use crate::core::spelling::{dollars, short_count, short_id};
+use crate::core::spelling::{short_count, short_id};
 use crate::core::table::{Cell, Table, Tone, clean, wrap};
 use crate::core::text::{clip, in_parentheses, plural};
 use crate::core::time;
@@ -146,7 +146,10 @@ impl Page<'_> {
             )
         });
         field("tokens", tokens.unwrap_or_default());
-        field("cost", summary.cost_usd.map(dollars).unwrap_or_default());
+        let used = summary.used();
+        let cost =
+            used.as_ref().map(|used| [vec![used.spelled()], used.notes()].concat().join(" "));
+        field("cost", cost.unwrap_or_default());
         let compactions = match summary.compactions {
             0 => String::new(),
             count => count.to_string(),

@@ -1,0 +1,114 @@
+//! One figure everywhere: what one command says of tokens, dollars and days, the others say too.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and makes its own files"
+)]
+
+mod support;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{Scratch, event, good};
+
+/// A session in which this model answered once at this time; the clock is there already.
+fn begin(scratch: &Scratch, session: &str, model: &str, time: &str) -> Value {
+    let transcript = scratch.home().join(format!("{session}.jsonl"));
+    let usage = json!({"input_tokens": 4_000, "output_tokens": 168});
+    let line = json!({"type": "assistant", "timestamp": time,
+        "message": {"id": session, "model": model, "usage": usage}});
+    fs::write(&transcript, format!("{line}\n")).unwrap();
+    let fields = json!({"prompt": format!("Ask {model}"), "transcript_path": transcript});
+    scratch.at(time).hook(&event(session, "UserPromptSubmit", fields));
+    json!({"reason": "other", "transcript_path": transcript})
+}
+
+fn used(scratch: &Scratch, session: &str, model: &str, time: &str) {
+    let end = begin(scratch, session, model, time);
+    scratch.at(time).hook(&event(session, "SessionEnd", end));
+}
+
+const PRICED: &str = "claude-opus-4-5";
+const UNPRICED: &str = "claude-opus-9-9";
+
+fn two_models() -> Scratch {
+    let scratch = Scratch::new();
+    used(&scratch, "s-priced", PRICED, "2026-01-29T10:30:00.000Z");
+    used(&scratch, "s-unpriced", UNPRICED, "2026-01-29T11:30:00.000Z");
+    scratch
+}
+
+fn report(scratch: &Scratch, args: &[&str]) -> String {
+    good(scratch.run(&[&["report", "-o", "r.html", "--force"], args].concat(), b""));
+    fs::read_to_string(scratch.root().join("r.html")).unwrap()
+}
+
+/// The words of a table in a report, row by row.
+fn table(page: &str, caption: &str) -> Vec<Vec<String>> {
+    let table = page.split(&format!("<caption>{caption}</caption>")).nth(1);
+    let table = table.unwrap_or_else(|| panic!("no table `{caption}`"));
+    let body = table.split("<tbody>").nth(1).unwrap().split("</tbody>").next().unwrap();
+    let row = |row: &str| {
+        let cells = row.split('<').filter_map(|tag| tag.split_once('>'));
+        let texts = cells.map(|(_, text)| text.trim().to_owned());
+        texts.filter(|text| !text.is_empty()).collect()
+    };
+    body.split("<tr").skip(1).map(row).collect()
+}
+
+#[test]
+fn a_price_that_is_not_known_is_said_everywhere() {
+    let scratch = two_models();
+    let cost = good(scratch.run(&["cost"], b""));
+    assert!(cost.contains("~$0.0242+") && cost.contains(&format!("not known: {UNPRICED}.")));
+    let page = report(&scratch, &["--since", "2026-01-01"]);
+    let headline =
+        page.split("data-figure=\"cost\"").nth(1).unwrap().split("</div>").next().unwrap();
+    assert!(headline.contains("<dd>~$0.0242+<small>without claude-opus-9-9"), "{headline}");
+    assert!(page.contains(&format!("because the price is not known: {UNPRICED}.")), "a note");
+    assert_eq!(
+        table(&page, "Cost by session"),
+        [
+            ["s-unpric", "Ask claude-opus-9-9", "not known"],
+            ["s-priced", "Ask claude-opus-4-5", "~$0.0242"]
+        ]
+    );
+    let rows = table(&page, "Sessions");
+    assert_eq!(rows[0][rows[0].len() - 2], "not known", "{rows:?}");
+    let sessions = good(scratch.run(&["sessions"], b""));
+    assert!(sessions.contains("  ~$0.0242  ") && sessions.contains("  not known  "), "{sessions}");
+    let shown = good(scratch.run(&["sessions", "show", "s-priced"], b""));
+    assert!(shown.contains("cost: ~$0.0242 ~: not the client's own figures"), "{shown}");
+    // A project of which nothing is priced costs nobody knows what, not nothing.
+    for (session, ends) in [("s-priced", false), ("s-unpriced", true)] {
+        let page = report(&scratch, &[session]);
+        assert_eq!(page.contains("<dd>not known<small>"), ends, "{session}");
+        assert!(!page.contains("$0.00"), "{session}");
+    }
+    let metrics = scratch.state().join("session/metrics.json");
+    let mut document: Value = serde_json::from_slice(&fs::read(&metrics).unwrap()).unwrap();
+    document["sessions"].as_array_mut().unwrap().retain(|one| one["session_id"] == "s-unpriced");
+    fs::write(&metrics, document.to_string()).unwrap();
+    fs::remove_file(scratch.state().join("journal/s-priced.jsonl")).unwrap();
+    let page = report(&scratch, &["--all-projects", "--since", "2026-01-01"]);
+    assert_eq!(table(&page, "Cost by project"), [["~/shop", "not known"]]);
+}
+
+#[test]
+fn what_lives_is_counted_in_all_views() {
+    let scratch = Scratch::new();
+    begin(&scratch, "s-live", PRICED, "2026-01-29T10:30:00.000Z");
+    let here = scratch.at("2026-01-29T10:31:00Z");
+    for args in [&["cost"][..], &["sessions"], &["sessions", "show", "s-live"]] {
+        let text = good(here.run(args, b""));
+        assert!(text.contains("~$0.0242"), "{args:?} {text}");
+        assert!(args[0] == "cost" || text.contains("4.2k"), "{args:?} {text}");
+    }
+    let json = good(here.run(&["sessions", "--json"], b""));
+    let live = &serde_json::from_str::<Value>(&json).unwrap()["live"][0];
+    assert_eq!((&live["cost_usd"], &live["tokens"]["input"]), (&json!(0.0242), &json!(4000)));
+    assert_eq!((&live["session_id"], &live["cost_estimated"]), (&json!("s-live"), &json!(true)));
+}
