@@ -112,3 +112,77 @@ fn what_lives_is_counted_in_all_views() {
     assert_eq!((&live["cost_usd"], &live["tokens"]["input"]), (&json!(0.0242), &json!(4000)));
     assert_eq!((&live["session_id"], &live["cost_estimated"]), (&json!("s-live"), &json!(true)));
 }
+
+/// In Tokyo the morning of the 19th is still the 18th in UTC.
+#[test]
+fn a_date_is_a_day_of_the_clock_on_the_wall() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("TZ".into(), "Asia/Tokyo".into());
+    let (before, morning) = ("2026-01-28T14:59:00.000Z", "2026-01-28T23:30:00.000Z");
+    used(&scratch, "s-before", PRICED, before);
+    let failure = json!({"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "curl x.test"},
+        "error": "Exit code 7\nConnection refused"});
+    let end = begin(&scratch, "s-morning", PRICED, morning);
+    scratch.at(morning).hook(&event("s-morning", "PostToolUseFailure", failure));
+    scratch.at(morning).hook(&event("s-morning", "SessionEnd", end));
+    let here = scratch.at("2026-01-29T03:00:00Z");
+    let since = |day: &str, args: &[&str]| good(here.run(&[args, &["--since", day]].concat(), b""));
+    let log = since("2026-01-29", &["log"]);
+    assert!(
+        log.contains("s-mornin") && log.contains("08:30:00") && !log.contains("s-before"),
+        "{log}"
+    );
+    assert!(since("2026-01-29", &["errors"]).contains("curl x.test"));
+    assert!(since("2026-01-29", &["search", "claude"]).contains("s-mornin"));
+    assert!(since("2026-01-29", &["cost"]).contains("s-mornin"));
+    let recap = since("2026-01-29", &["recap"]);
+    assert!(recap.starts_with("2 sessions since 2026-01-28, in UTC\n"), "{recap}");
+    let page = |day: &str| {
+        since(day, &["report", "-o", "r.html", "--force"]);
+        fs::read_to_string(here.root().join("r.html")).unwrap()
+    };
+    let report = page("2026-01-29");
+    assert!(report.contains("s-mornin") && !report.contains("s-before"));
+    assert!(report.contains("Since 2026-01-28, by whole days in UTC."));
+    assert!(!since("2026-01-30", &["log"]).contains("s-mornin"));
+    // The days of usage are kept in UTC, here and there.
+    used(&scratch, "s-late", PRICED, "2026-01-29T00:30:00.000Z");
+    let report = page("2026-01-01");
+    let text = since("2026-01-01", &["cost", "--by", "day"]);
+    assert!(text.starts_with("DAY (UTC)"), "{text}");
+    let json = since("2026-01-01", &["cost", "--by", "day", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let days = |of: &Value| -> Vec<Vec<String>> {
+        let line = |line: &Value| {
+            let usd = format!("~${:.4}", line["cost_usd"].as_f64().unwrap());
+            vec![line["day"].as_str().unwrap().to_owned(), usd]
+        };
+        of["lines"].as_array().unwrap().iter().map(line).collect()
+    };
+    assert_eq!(table(&report, "Cost by day, in UTC"), days(&json));
+    assert_eq!(days(&json).len(), 2);
+}
+
+#[test]
+fn what_a_recap_counts_is_what_the_lists_count() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2026-01-29T10:30:00Z".into());
+    let entry = |id: &str| {
+        json!({"session_id": id, "date": "2026-01-29", "duration_minutes": 5, "commands": {},
+            "agents": {"spawned": 3, "completed": 3, "failed": 0},
+            "quality": {"issues_found": 5, "issues_fixed": 1, "coverage_delta": null, "findings": 4},
+            "errors": {"total": 2, "recovered": 1, "escalated": 0}, "ended": "other"})
+    };
+    fs::create_dir_all(scratch.state().join("session")).unwrap();
+    let metrics = json!({"sessions": [entry("s-a"), entry("s-b")]});
+    fs::write(scratch.state().join("session/metrics.json"), metrics.to_string()).unwrap();
+    scratch.trust();
+    let recap = good(scratch.run(&["recap"], b""));
+    assert!(recap.contains("8 found, 2 fixed, 2 work items added"), "{recap}");
+    assert!(
+        recap.contains("tokens       not known\n") && recap.contains("cost         not known\n"),
+        "{recap}"
+    );
+    let json: Value = serde_json::from_str(&good(scratch.run(&["recap", "--json"], b""))).unwrap();
+    assert_eq!((&json["findings"]["found"], &json["tokens"]), (&json!(8), &Value::Null));
+}

@@ -74,7 +74,7 @@ fn an_agent_shows_what_it_was_asked_and_what_it_said() {
         "asked:\n  Review the form, please\n  session: another [2J\n",
         "its last message:\n  I looked at the change.",
         "Errors are swallowed.",
-        "tokens: 1234\n",
+        "context of its last answer: 1234 tokens (all that it used: hookkeeper cost --by agent)\n",
         "S1 No CSRF protection (src/form.ts:9)",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -171,7 +171,7 @@ fn agents_are_listed_running_and_finished() {
     assert_eq!(list[0]["id"], "a1b2c3");
     let text = good(scratch.run(&["agents", "--session", "0f3e"], b""));
     assert!(
-        text.contains("a9f8e7  success  Explore  ") && text.contains("  took 0s  1 finding  "),
+        text.contains("a9f8e7  success  Explore  ") && text.contains("  took 0 s  1 finding  "),
         "{text}"
     );
     let text = good(scratch.run(&["agents", "show", "a9"], b""));

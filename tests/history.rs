@@ -276,3 +276,63 @@ fn the_whole_story_of_an_agent_an_error_and_an_end_is_told() {
     assert_eq!(of("recovered")["target"], of("error")["target"]);
     assert_eq!(journal(&scratch, "no-session")[0]["kind"], "gate", "nobody ran it");
 }
+
+#[test]
+fn a_clock_that_jumped_hides_nothing() {
+    let scratch = shop();
+    scratch.at("2020-01-01T00:00:00Z").hook(&bash("s2", "make past"));
+    scratch.at("2026-01-29T10:33:00Z").hook(&bash("s2", "make all"));
+    let here = scratch.at("2026-01-29T10:34:00Z");
+    for args in [&[][..], &["--session", "s2"]] {
+        let text = good(here.run(&[&["log", "--since", "1h"], args].concat(), b""));
+        let seen = ["Close the till", "make till", "make all"].map(|words| text.contains(words));
+        assert_eq!((seen, text.contains("make past")), ([true; 3], false), "{text}");
+    }
+}
+
+#[test]
+fn a_line_without_a_time_is_damaged_and_one_of_an_unknown_kind_is_passed_over() {
+    let scratch = shop();
+    let file = scratch.state().join("journal/s2.jsonl");
+    let whole = fs::read_to_string(&file).unwrap();
+    let line =
+        |time: &str, kind: &str| json!({"v": 1, "time": time, "kind": kind, "session": "s2"});
+    let (bad, newer) = (line("yesterday", "tool"), line("2026-01-29T10:32:00.000Z", "dream"));
+    fs::write(&file, format!("{bad}\n{whole}{newer}\n")).unwrap();
+    let here = scratch.at("2026-01-29T10:34:00Z");
+    let text = good(here.run(&["log", "--since", "1h"], b""));
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert!(text.ends_with("Left out: 1 line cut off or damaged.\n"), "{text}");
+    let json = good(here.run(&["log", "--json"], b""));
+    assert_eq!((json.lines().count(), json.contains("yesterday")), (5, false), "{json}");
+    for args in [&["log", "--event", "Stop"][..], &["sessions", "show", "s2"]] {
+        assert!(!good(here.run(args, b"")).contains("10:32:00"), "{args:?}");
+    }
+}
+
+#[test]
+fn lines_of_json_have_no_prose_between_them() {
+    assert_eq!(good(Scratch::new().run(&["log", "--json"], b"")), "");
+}
+
+#[test]
+fn a_copied_project_is_told_how_to_have_its_history() {
+    let (theirs, ours) = (shop(), Scratch::new());
+    for (name, bytes) in support::tree(&theirs.root()) {
+        let path = ours.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let ask = || {
+        for args in [&["log"][..], &["search", "till"], &["sessions"], &["agents"], &["cost"]] {
+            let said = good(ours.run(args, b""));
+            assert!(said.contains("`hookkeeper trust` in a terminal"), "{args:?} {said}");
+        }
+        refused(&ours.run(&["report"], b""), "`hookkeeper trust` in a terminal");
+        assert_eq!(good(ours.run(&["log", "--json"], b"")), "");
+    };
+    ask();
+    assert_eq!(ours.run(&["trust", "--yes"], b"").code, Some(0));
+    assert!(good(ours.run(&["log"], b"")).contains("Close the till"));
+    assert!(!good(ours.run(&["search", "no such text"], b"")).contains("trust"));
+}

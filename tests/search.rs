@@ -141,3 +141,59 @@ fn journals_that_are_cut_damaged_huge_or_newer_are_no_reason_to_fail() {
     assert_eq!(said["hits"][0]["text"], "Quark soup");
     assert_eq!(said["unreadable"], 2, "the damaged one and the newer one");
 }
+
+#[test]
+fn hits_are_one_table_with_the_time_at_which_it_was_said() {
+    let scratch = shop();
+    let mut here = scratch.at("2026-01-29T10:30:00Z");
+    here.env.insert("TZ".into(), "UTC".into());
+    let say = |time: &str, name: &str, fields: Value| {
+        scratch.at(time).hook(&event("s3", name, fields));
+    };
+    let agent = json!({"agent_id": "a3", "agent_type": "Explore"});
+    let call = json!({"tool_name": "Agent", "tool_use_id": "c3", "tool_input": {"description": "Look",
+        "subagent_type": "Explore", "prompt": "Count the\nspoons in the drawer"}});
+    say("2026-01-29T09:00:00Z", "PreToolUse", call);
+    say("2026-01-29T09:00:01Z", "SubagentStart", agent.clone());
+    let mut end = agent;
+    end["last_assistant_message"] = "There are no spoons in the drawer.".into();
+    say("2026-01-29T09:05:00Z", "SubagentStop", end);
+    // As people see it, whatever is between the words.
+    let found = hits(&scratch, &["the spoons"]);
+    assert_eq!(kinds(&found), ["prompt"], "{found:?}");
+    assert!(found[0]["time"].as_str().unwrap().starts_with("2026-01-29T09:00:0"), "{found:?}");
+    assert_eq!(hits(&scratch, &["the  SPOONS\tin"]).len(), 1);
+    assert_eq!(hits(&scratch, &["count thespoons"]).len(), 0);
+    let text = good(here.run(&["search", "the"], b""));
+    let rows: Vec<&str> = text.lines().filter(|line| !line.starts_with("    ")).collect();
+    let column = |row: &str| row.find("  s").unwrap();
+    assert!(rows.len() > 3 && rows.iter().all(|row| column(row) == column(rows[0])), "{text}");
+    say("2026-01-29T09:06:00Z", "PreCompact", json!({"trigger": "auto"}));
+    say(
+        "2026-01-29T09:07:00Z",
+        "PostCompact",
+        json!({"trigger": "auto", "compact_summary": "The spoons are gone"}),
+    );
+    let other = hits(&scratch, &["spoons", "--kind", "other"]);
+    assert_eq!(kinds(&other), ["other"], "{other:?}");
+}
+
+/// No more is kept than will be shown, and the newest of it.
+#[test]
+fn of_a_common_word_the_newest_are_found() {
+    let scratch = shop();
+    let line = |n: usize| {
+        json!({"v": 1, "time": format!("2026-01-22T{:02}:{:02}:{:02}.000Z", n / 3600, n / 60 % 60, n % 60),
+            "kind": "prompt", "session": "s9", "text": format!("Mend the till, part {n}")})
+    };
+    let text: String = (0..3000).map(|n| format!("{}\n", line(n))).collect();
+    fs::write(scratch.state().join("journal/s9.jsonl"), text).unwrap();
+    let said = good(scratch.run(&["search", "till", "--json", "-n", "5"], b""));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let texts: Vec<&str> =
+        said["hits"].as_array().unwrap().iter().map(|hit| hit["text"].as_str().unwrap()).collect();
+    assert_eq!(texts[0], "Say \"größer\" at the till");
+    assert_eq!(texts[1..], [2999, 2998, 2997, 2996].map(|n| format!("Mend the till, part {n}")));
+    assert_eq!(said["has_more"], true);
+    assert_eq!(hits(&scratch, &["mend the till"]).len(), 3000);
+}

@@ -19,6 +19,9 @@ use crate::store::view::{Lookup, View};
 use crate::store::{Store, home};
 use crate::turn::root;
 
+const NOT_BELIEVED: &str = "There is state that was not made on this machine, so it is not read; \
+                            `hookkeeper trust` in a terminal shows it and takes it up.";
+
 /// A document or a list, as JSON that people can read too.
 pub fn print_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
     Ok(Outcome::printed(Printed::json(value)?))
@@ -134,6 +137,16 @@ impl Project<'_> {
     /// A document that there is once, for reading.
     pub fn document<T: Document<Key = ()> + Clone>(&self) -> anyhow::Result<Option<T>> {
         self.view()?.map_or(Ok(None), |view| read_document(&view, &()))
+    }
+
+    /// What is said where there is nothing to show; and if there is something that is not believed, how
+    /// to have it.
+    pub fn nothing_here(&self, says: &str) -> anyhow::Result<String> {
+        let is_left_out = home::has_unbelieved(&self.root()?, self.process.home().as_deref());
+        Ok(match is_left_out {
+            false => says.to_owned(),
+            true => format!("{}. {NOT_BELIEVED}", says.trim_end_matches('.')),
+        })
     }
 
     /// A path as people write it: relative to the project, or from `~`.

@@ -55,6 +55,19 @@ impl Project<'_> {
         self.print_indented(table, INDENT)
     }
 
+    /// Rows without a head, each with a line below it: whole, whatever the width, because it is there to
+    /// be copied.
+    pub fn print_table_with(&self, table: &Table, below: &[&str]) -> Printed {
+        let style = self.style();
+        let mut out = Printed::default();
+        for (line, below) in table.lines(style.width).iter().zip(below) {
+            out.push(paint_line(line, style.colour));
+            out.push("    ");
+            out.line(*below);
+        }
+        out
+    }
+
     /// Rows of texts below a head; the first column names the thing.
     pub fn print_rows(&self, columns: &[(&str, u8)], rows: &[Vec<String>]) -> Printed {
         let cell = |(at, text): (usize, &String)| {

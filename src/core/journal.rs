@@ -72,6 +72,13 @@ pub enum EntryKind {
     Other,
 }
 
+impl EntryKind {
+    /// Whether a line of this kind tells something by itself, in words that we know.
+    pub fn is_told(self) -> bool {
+        !matches!(self, Self::Run | Self::Spooled | Self::Other)
+    }
+}
+
 /// A document as it was, inside a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -50,7 +50,7 @@ pub fn age(of: &str, now: Time) -> u64 {
     })
 }
 
-/// `95` → `1m 35s`: for people.
+/// `95` → `1m 35s`: how long ago, or how long still. What has taken its time is a [`duration`].
 pub fn human(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -1,6 +1,6 @@
 //! Which lines of the journal are asked for.
 
-use chrono::TimeDelta;
+use chrono::{NaiveDate, TimeDelta};
 
 use crate::core::event::Kind;
 use crate::core::journal::{Entry, EntryKind};
@@ -50,10 +50,14 @@ impl Filter {
     }
 }
 
-/// Since when: `90s`, `30m`, `2h`, `7d`, `2w` ago, or a date or time in UTC.
-pub fn parse_since(text: &str, now: Time) -> Option<Time> {
-    if let Some(time) = time::parse(text).or_else(|| time::parse(&format!("{text}T00:00:00Z"))) {
+/// Since when: `90s`, `30m`, `2h`, `7d`, `2w` ago, a time, or a date, which is a day of the person who
+/// asks: `day_begins` says when.
+pub fn parse_since(text: &str, now: Time, day_begins: impl Fn(NaiveDate) -> Time) -> Option<Time> {
+    if let Some(time) = time::parse(text) {
         return Some(time);
+    }
+    if let Some(day) = time::parse(&format!("{text}T00:00:00Z")) {
+        return Some(day_begins(day.date_naive()));
     }
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: i64 = number.trim().parse().ok().filter(|number| *number >= 0)?;
@@ -76,10 +80,12 @@ mod tests {
     #[test]
     fn since_is_a_while_ago_or_a_time() {
         let now = time::parse("2026-01-29T10:30:00Z").unwrap();
-        let since = |text| parse_since(text, now).map(time::spell);
+        let midnight =
+            |day: NaiveDate| time::parse(&format!("{day}T00:00:00+09:00")).unwrap_or_default();
+        let since = |text| parse_since(text, now, midnight).map(time::spell);
         assert_eq!(since("2h").as_deref(), Some("2026-01-29T08:30:00Z"));
         assert_eq!(since("7d").as_deref(), Some("2026-01-22T10:30:00Z"));
-        assert_eq!(since("2026-01-01").as_deref(), Some("2026-01-01T00:00:00Z"));
+        assert_eq!(since("2026-01-01").as_deref(), Some("2025-12-31T15:00:00Z"), "a local day");
         assert_eq!(since("2026-01-01T05:00:00Z").as_deref(), Some("2026-01-01T05:00:00Z"));
         for wrong in ["", "h", "2", "-1h", "2y", "soon", "2ü", "99999999999999999999d"] {
             assert_eq!(since(wrong), None, "{wrong}");

@@ -32,7 +32,7 @@ impl Story {
         let stem = if session_id == "no-session" { session_id } else { &stem };
         let all = view.journal();
         let mut lines = all.of_stem(stem, Order::OldestFirst);
-        let is_told = |entry: &Entry| !matches!(entry.kind, EntryKind::Run | EntryKind::Spooled);
+        let is_told = |entry: &Entry| entry.kind.is_told();
         let mut timeline: Vec<Entry> = lines.by_ref().filter(is_told).collect();
         timeline.sort_by(|one, other| one.time.cmp(&other.time));
         let mut story = Self {

@@ -32,7 +32,7 @@ use std::io::{IsTerminal, Read, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-use chrono::{DateTime, FixedOffset, Local, TimeDelta, Utc};
+use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveTime, TimeDelta, TimeZone as _, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::core::time;
@@ -203,6 +203,16 @@ impl Process {
     /// commands ask.
     pub fn local(&self, time: DateTime<Utc>) -> DateTime<FixedOffset> {
         time.with_timezone(&Local).fixed_offset()
+    }
+
+    /// When a day begins on this person's clock; where the clocks skip midnight, at the first hour that
+    /// there is.
+    pub fn day_begins(&self, day: NaiveDate) -> DateTime<Utc> {
+        let hours = (0..24).filter_map(|hour| day.and_hms_opt(hour, 0, 0));
+        let mut local = hours.filter_map(|time| Local.from_local_datetime(&time).earliest());
+        local
+            .next()
+            .map_or_else(|| day.and_time(NaiveTime::MIN).and_utc(), |time| time.with_timezone(&Utc))
     }
 
     /// Microseconds since this process began to run our code.

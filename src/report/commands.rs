@@ -28,6 +28,8 @@ use crate::turn::root;
 /// Transcripts that are searched for hook runs, the newest ones.
 const TRANSCRIPTS: usize = 200;
 
+const NONE: &str = "there is no session here yet to report on";
+
 /// How far a report on all projects goes back if nobody says.
 const ALL_SINCE: &str = "7d";
 
@@ -36,7 +38,7 @@ pub struct Arguments {
     /// One session, by its id or the beginning of it (default: the newest)
     #[arg(conflicts_with = "since")]
     session: Option<String>,
-    /// All sessions since then: 2h, 7d, or a date
+    /// All sessions since then: 2h, 7d, or a local date
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// All sessions of all projects where HookKeeper has kept state (default: of seven days)
@@ -126,7 +128,7 @@ struct Place {
 
 fn places(project: &Project, all: bool) -> anyhow::Result<Vec<Place>> {
     if !all {
-        let view = project.view()?.context("there is no session here yet to report on")?;
+        let Some(view) = project.view()? else { bail!("{}", project.nothing_here(NONE)?) };
         let metrics = project.document()?.unwrap_or_default();
         return Ok(vec![Place {
             root: project.root()?,
@@ -159,7 +161,7 @@ impl Place {
         since: Option<&str>,
     ) -> anyhow::Result<Vec<Session>> {
         let journal = self.view.journal();
-        let stems = stems(&journal, named, since)?;
+        let stems = stems(project, &journal, named, since)?;
         let sessions = stems.iter().map(|stem| self.session(&journal, stem, since, project));
         Ok(sessions.filter(|session| since.is_none() || !session.entries.is_empty()).collect())
     }
@@ -188,6 +190,7 @@ impl Place {
 
 /// The journals that are asked for.
 fn stems(
+    project: &Project,
     journal: &Journal,
     named: Option<&str>,
     since: Option<&str>,
@@ -202,7 +205,7 @@ fn stems(
         None => files.truncate(1),
     }
     if files.is_empty() && since.is_none() {
-        bail!("there is no session here yet to report on");
+        bail!("{}", project.nothing_here(NONE)?);
     }
     Ok(files.into_iter().map(|files| files.stem).collect())
 }

@@ -56,9 +56,8 @@ impl Mark {
             | EntryKind::Stop
             | EntryKind::Handoff
             | EntryKind::Model
-            | EntryKind::Notification
-            | EntryKind::Other => Self::Note,
-            EntryKind::Spooled | EntryKind::Run => return None,
+            | EntryKind::Notification => Self::Note,
+            EntryKind::Spooled | EntryKind::Run | EntryKind::Other => return None,
         })
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::core::error::{Error, Result};
 use crate::core::settings::Settings;
 use crate::core::settings::table::Trust;
+use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::lock::{self, Lock};
 use crate::store::origin::Origin;
@@ -158,6 +159,17 @@ fn claude_and_origin(root: &Path, home: Option<&Path>) -> Result<Option<(Dir, Op
     let state = claude.sub("state")?;
     let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
     Ok(Some((claude, origin)))
+}
+
+/// Whether there is state that was not made here: in its place, or in a room.
+pub fn has_unbelieved(root: &Path, home: Option<&Path>) -> bool {
+    let Ok(Some((claude, origin))) = claude_and_origin(root, home) else { return false };
+    let names = claude.sub("state").ok().flatten().and_then(|state| state.names().ok());
+    let is_ours = |name: &str| matches!(name, LOCK | IGNORE | NEW);
+    names
+        .unwrap_or_default()
+        .iter()
+        .any(|name| untrusted::is_room(name) || origin.is_none() && !is_ours(name))
 }
 
 /// Hides a directory of ours from git.

@@ -131,7 +131,7 @@ fn as_row(project: &Project, entry: &Entry, depth: usize) -> Vec<Cell> {
             let tone = if result.succeeded() { Tone::Good } else { Tone::Warn };
             let took = match result.status.as_str() {
                 UNKNOWN => String::new(),
-                _ => format!("took {}", time::human(result.duration_seconds)),
+                _ => format!("took {}", time::duration_of_seconds(result.duration_seconds)),
             };
             let found = plural(result.findings.len(), "finding");
             let task = result.task.as_deref().unwrap_or("task not known").to_owned();

@@ -73,11 +73,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return match (&options.what, &options.session) {
             (Some(What::Show { id: named }), _) => bail!("there is no agent `{named}`"),
             (None, Some(named)) => bail!("there is no session `{named}`"),
-            _ => Ok(Outcome::printed(if options.json {
-                "[]"
-            } else {
-                "There is no state here yet."
-            })),
+            _ if options.json => Ok(Outcome::printed("[]")),
+            _ => Ok(Outcome::printed(project.nothing_here("There is no state here yet.")?)),
         };
     };
     match (&options.what, &options.session) {
@@ -131,7 +128,7 @@ fn at_work(project: &Project, agent: &Agent) -> String {
 fn in_full(project: &Project, result: &AgentResult) -> String {
     let took = match result.status.as_str() {
         UNKNOWN => "nobody knows how it ended".to_owned(),
-        _ => format!("took {}", time::human(result.duration_seconds)),
+        _ => format!("took {}", time::duration_of_seconds(result.duration_seconds)),
     };
     let mut out = format!("{}  {}, {}, {took}\n", result.agent_id, result.kind, result.status);
     out.push_str(&format!("task: {}\n", clip(result.task.as_deref().unwrap_or("not known"), 200)));
@@ -143,7 +140,9 @@ fn in_full(project: &Project, result: &AgentResult) -> String {
     out.push_str(&format!("session: {}\n", result.session_id));
     out.push_str(&started_by(result.parent_agent.as_deref(), result.workflow.as_deref()));
     if let Some(tokens) = result.metrics.extra.get("tokens") {
-        out.push_str(&format!("tokens: {tokens}\n"));
+        out.push_str(&format!(
+            "context of its last answer: {tokens} tokens (all that it used: hookkeeper cost --by agent)\n"
+        ));
     }
     if !result.files_analyzed.is_empty() {
         out.push_str(&format!("files: {}\n", one_line(&result.files_analyzed.join(", "))));

@@ -21,7 +21,7 @@ pub struct Arguments {
     /// All of one session, by its id or the beginning of it
     #[arg(long, value_name = "ID", conflicts_with = "all")]
     session: Option<String>,
-    /// All of any session, but not what is older: 30m, 2h, 7d, or a date
+    /// All of any session, but not what is older: 30m, 2h, 7d, or a local date
     #[arg(long, value_name = "WHEN", conflicts_with = "all")]
     since: Option<String>,
     /// Print JSON

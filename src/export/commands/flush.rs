@@ -37,7 +37,7 @@ pub struct Arguments {
 
 #[derive(clap::Args)]
 pub struct BackfillArguments {
-    /// Not what is older: 7d, 30d, or a date
+    /// Not what is older: 7d, 30d, or a local date
     #[arg(long, value_name = "WHEN")]
     since: String,
     /// Print one JSON object

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// What each line is about (default: session; with --all-projects: project)
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<By>,
-    /// Not what was before: 7d, 30d, or a date; whole days, in UTC
+    /// Not what was before: 7d, 30d, or a local date; counted by whole days in UTC
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Of all projects where HookKeeper has kept state; linked worktrees count with their checkout
@@ -112,7 +112,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if lines.is_empty() && without_usage(ledger) == 0 && found.unread.is_empty() {
         return Ok(Outcome::printed(match since {
             Some(day) => format!("No session has used anything since {day}."),
-            None => "No session is known yet.".to_owned(),
+            None => project.nothing_here("No session is known yet.")?,
         }));
     }
     let mut out = table(project, &lines, &total, by, options.limit);
@@ -233,12 +233,15 @@ fn sum_json(sum: &Sum) -> Value {
     })
 }
 
-const COLUMNS: [&str; 5] = ["input", "output", "cache write", "cache read", "cost"];
+const COLUMNS: [(&str, u8); 6] =
+    [("INPUT", 4), ("OUTPUT", 4), ("CACHE WRITE", 5), ("CACHE READ", 5), ("COST", 0), ("ABOUT", 3)];
 
 fn table(project: &Project, lines: &[Line], total: &Sum, by: By, limit: usize) -> Printed {
     let most = if limit == 0 { usize::MAX } else { limit };
-    let head = [by.name()].into_iter().chain(COLUMNS).chain([""]);
-    let mut rows = vec![head.map(|text| Cell::new(Tone::Dim, text)).collect::<Vec<_>>()];
+    // Days are kept in UTC, whatever the clock on the wall says.
+    let name = if by == By::Day { "DAY (UTC)".to_owned() } else { by.name().to_uppercase() };
+    let columns: Vec<(&str, u8)> = [(name.as_str(), 0)].into_iter().chain(COLUMNS).collect();
+    let mut rows = Vec::new();
     for line in lines.iter().take(most) {
         let is_id = by == By::Session || line.session.is_some();
         let name = if is_id { short_id(&line.name, &[]) } else { clip(&line.name, 40) };
@@ -248,12 +251,13 @@ fn table(project: &Project, lines: &[Line], total: &Sum, by: By, limit: usize) -
         };
         rows.push(row(Tone::Id, &name, &line.sum, &about));
     }
-    let left = match lines.len().saturating_sub(most) {
-        0 => String::new(),
-        more => format!("{more} more lines are in it (-n 0 shows all)"),
-    };
-    rows.push(row(Tone::Strong, "total", total, &left));
-    project.print_table(&Table::new(&[0, 4, 4, 5, 5, 0, 3], rows))
+    rows.push(row(Tone::Strong, "total", total, ""));
+    let mut out = project.print_table(&Table::with_head(&columns, rows));
+    let left = lines.len().saturating_sub(most);
+    if left > 0 {
+        out.line(format!("{} more in the total (-n 0 shows all).", plural(left, "line")));
+    }
+    out
 }
 
 fn row(tone: Tone, name: &str, sum: &Sum, about: &str) -> Vec<Cell> {

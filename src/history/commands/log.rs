@@ -37,7 +37,7 @@ pub struct Arguments {
     /// One agent, by its id or the beginning of it
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Not what is older: 30m, 2h, 7d, or a date
+    /// Not what is older: 30m, 2h, 7d, or a local date
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// How many of the newest lines; 0: all
@@ -54,7 +54,11 @@ pub struct Arguments {
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let filter = filter(project, options)?;
     let Some(view) = project.view()? else {
-        return Ok(Outcome::printed("There is no state here yet."));
+        return match options.json {
+            // Who reads lines of JSON has read them all.
+            true => Ok(Outcome::quiet()),
+            false => Ok(Outcome::printed(project.nothing_here("There is no state here yet.")?)),
+        };
     };
     let journal = view.journal();
     let stem = options.session.as_deref().map(|named| session_stem(&journal, named)).transpose()?;
@@ -65,7 +69,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if !options.follow {
         let left_out = passed_over.in_words();
         if entries.is_empty() && !options.json {
-            text.push("Nothing has happened that this asks for.\n");
+            let nothing = "Nothing has happened that this asks for.";
+            text.push(format!("{}\n", project.nothing_here(nothing)?));
         }
         if !options.json {
             left_out.iter().for_each(|line| text.push(format!("{line}\n")));
@@ -106,8 +111,8 @@ impl Arguments {
             true => entry.is_run(),
             false => {
                 self.json
-                    || self.event.is_some()
-                    || !matches!(entry.kind, EntryKind::Run | EntryKind::Spooled)
+                    || self.event.is_some() && entry.kind != EntryKind::Other
+                    || entry.kind.is_told()
             }
         }
     }
@@ -121,7 +126,6 @@ fn newest(
     filter: &Filter,
 ) -> (Vec<Entry>, PassedOver) {
     let most = if options.limit == 0 { usize::MAX } else { options.limit };
-    let is_new = |entry: &Entry| filter.since.as_ref().is_none_or(|since| entry.time >= *since);
     let is_wanted = |entry: &Entry| filter.admits(entry) && options.shows(entry);
     let mut found: Vec<Entry>;
     let passed_over;
@@ -132,8 +136,8 @@ fn newest(
             passed_over = all.passed_over();
         }
         None => {
-            let mut all = journal.newest_first();
-            found = all.by_ref().take_while(is_new).filter(is_wanted).take(most).collect();
+            let mut all = journal.newest_since(filter.since.as_deref());
+            found = all.by_ref().filter(is_wanted).take(most).collect();
             passed_over = all.passed_over();
         }
     }

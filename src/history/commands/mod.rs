@@ -18,7 +18,7 @@ use crate::store::journal::{self, Journal};
 pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let now = project.process.now();
-    match parse_since(text, now) {
+    match parse_since(text, now, |day| project.process.day_begins(day)) {
         Some(since) => Ok(Some(time::spell_millis(since))),
         None => anyhow::bail!(usage(format!(
             "`{text}` is no time: 30m, 2h, 7d, or a date such as 2026-01-29"
@@ -36,7 +36,7 @@ pub fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
     }
 }
 
-/// The day that a time lies in, in UTC.
+/// The day that a time lies in, in UTC: that is how usage is kept. Of a local day the first of its two.
 fn day_since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
     let since = since(project, text)?;
     Ok(since.map(|time| time.get(..10).unwrap_or_default().to_owned()))

@@ -16,7 +16,7 @@ use crate::loops::Verdict;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Since when: 7d, 30d, or a date; whole days, in UTC
+    /// Since when: 7d, 30d, or a local date; counted by whole days in UTC
     #[arg(long, default_value = "7d", value_name = "WHEN")]
     since: String,
     /// Of all projects where HookKeeper has kept state
@@ -37,6 +37,8 @@ struct Counts {
     live: usize,
     agents: u64,
     found: u64,
+    /// Work items that are no agent's findings.
+    added: u64,
     fixed: u64,
     errors: u64,
     recovered: u64,
@@ -53,7 +55,9 @@ impl Counts {
             all.sessions += 1;
             all.live += usize::from(session.is_live);
             all.agents = all.agents.saturating_add(entry.agents.spawned);
-            all.found = all.found.saturating_add(entry.quality.issues_found);
+            all.found = all.found.saturating_add(entry.findings());
+            let added = entry.quality.issues_found.saturating_sub(entry.findings());
+            all.added = all.added.saturating_add(added);
             all.fixed = all.fixed.saturating_add(entry.quality.issues_fixed);
             all.errors = all.errors.saturating_add(entry.errors.total);
             all.recovered = all.recovered.saturating_add(entry.errors.recovered);
@@ -66,6 +70,11 @@ impl Counts {
     }
 }
 
+/// Whether a day in UTC is the date that was asked for, or nobody asked for a date.
+fn is_local_day(asked: &str, day: &str) -> bool {
+    asked.len() != day.len() || asked == day
+}
+
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let since = day_since(project, Some(&options.since))?.unwrap_or_default();
     let asked = Asked { since: Some(&since), agents: false };
@@ -76,15 +85,15 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let ledger = &found.ledger;
     let counts = Counts::new(ledger);
     let total = ledger::total(&ledger.sessions);
-    let tokens = total.cost.tokens.clone().unwrap_or_default();
     if options.json {
         return print_json(&json!({
             "since": since, "sessions": counts.sessions, "live": counts.live,
             "agents": counts.agents, "files_modified": counts.files,
             "findings": {"found": counts.found, "fixed": counts.fixed},
+            "work_items_added": counts.added,
             "errors": {"total": counts.errors, "recovered": counts.recovered},
             "compactions": counts.compactions, "loops_completed": counts.loops,
-            "tokens": tokens, "cost_usd": total.cost.usd, "estimated": total.cost.is_estimate,
+            "tokens": total.cost.tokens, "cost_usd": total.cost.usd, "estimated": total.cost.is_estimate,
             "partial": total.cost.is_partial, "unpriced": total.unpriced,
             "damaged_lines": ledger.damaged, "unread_projects": found.unread,
         }));
@@ -96,20 +105,34 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         0 => String::new(),
         live => format!(", {live} of them live"),
     };
-    let read = short_count(tokens.cache_read);
+    let added = match counts.added {
+        0 => String::new(),
+        added => format!(", {} added", plural(usize::try_from(added).unwrap_or(0), "work item")),
+    };
+    let tokens_say = match &total.cost.tokens {
+        None => "not known".to_owned(),
+        Some(tokens) => {
+            let read = short_count(tokens.cache_read);
+            format!("{}, {read} of them read from the cache", short_count(tokens.sum()))
+        }
+    };
     let rows: Vec<(&str, String)> = vec![
         ("sessions", format!("{}{live}", grouped(counts.sessions as u64))),
         ("agents", grouped(counts.agents)),
-        ("findings", format!("{} found, {} fixed", grouped(counts.found), grouped(counts.fixed))),
+        (
+            "findings",
+            format!("{} found, {} fixed{added}", grouped(counts.found), grouped(counts.fixed)),
+        ),
         ("errors", format!("{}, {} recovered", grouped(counts.errors), grouped(counts.recovered))),
         ("compactions", format!("{} survived", grouped(counts.compactions))),
         ("loops", format!("{} completed", grouped(counts.loops as u64))),
         ("files", format!("{} modified", grouped(counts.files))),
-        ("tokens", format!("{}, {read} of them read from the cache", short_count(tokens.sum()))),
+        ("tokens", tokens_say),
         ("cost", total.spelled()),
     ];
     let notes = notes(&found, &total, None);
-    let heading = format!("{} since {since}", plural(counts.sessions, "session"));
+    let utc = if is_local_day(&options.since, &since) { "" } else { ", in UTC" };
+    let heading = format!("{} since {since}{utc}", plural(counts.sessions, "session"));
     let mut out = Printed::default();
     if options.markdown {
         out.line(format!("### {heading}"));

@@ -20,10 +20,10 @@ pub struct Arguments {
     /// What to look for; capitals and small letters are alike
     #[arg(allow_hyphen_values = true)]
     text: String,
-    /// Only what was asked, reported, failed, found or handed off
+    /// Only what was asked, reported, failed, found, handed off, or all else
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<Kind>,
-    /// Not what is older: 30m, 2h, 7d, or a date
+    /// Not what is older: 30m, 2h, 7d, or a local date
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// How many of the newest; 0: all
@@ -41,6 +41,8 @@ enum Kind {
     Error,
     Finding,
     Handoff,
+    /// Tool calls, messages, summaries, loops, gates
+    Other,
 }
 
 impl From<Kind> for HitKind {
@@ -51,6 +53,7 @@ impl From<Kind> for HitKind {
             Kind::Error => Self::Error,
             Kind::Finding => Self::Finding,
             Kind::Handoff => Self::Handoff,
+            Kind::Other => Self::Other,
         }
     }
 }
@@ -74,7 +77,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let mut out = table(project, &found);
     if found.hits.is_empty() {
-        out.line("Nothing that is kept says so.");
+        out.line(project.nothing_here("Nothing that is kept says so.")?);
     }
     if found.has_more {
         out.line("There are older ones (-n 0 shows all).");
@@ -86,23 +89,20 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn table(project: &Project, found: &Found) -> Printed {
-    let mut out = Printed::default();
-    for hit in &found.hits {
+    let row = |hit: &Hit| {
         let tone = match hit.kind {
             HitKind::Error => Tone::Bad,
             HitKind::Finding => Tone::Warn,
             _ => Tone::Plain,
         };
-        let row = vec![
+        vec![
             Cell::new(Tone::Dim, &project.moment(&hit.time)),
             Cell::new(tone, hit.kind.name()),
             Cell::new(Tone::Dim, &short_id(&hit.session, &[])),
             Cell::new(Tone::Plain, &hit.text),
-        ];
-        out.push(project.print_table(&Table::new(&[0, 0, 1, 0], vec![row])));
-        // Whole, whatever the width: it is there to be copied.
-        out.push("    ");
-        out.line(hit.look.as_str());
-    }
-    out
+        ]
+    };
+    let places: Vec<&str> = found.hits.iter().map(|hit| hit.look.as_str()).collect();
+    let table = Table::new(&[0, 0, 1, 0], found.hits.iter().map(row).collect());
+    project.print_table_with(&table, &places)
 }

@@ -103,7 +103,9 @@ pub fn in_entry(entry: &Entry, needle: &Needle) -> Vec<Hit> {
         EntryKind::Stop if entry.failed => HitKind::Error,
         EntryKind::Stop => HitKind::Report,
         // Runs say only what we did, and an end what the first prompts said.
-        EntryKind::Run | EntryKind::Spooled | EntryKind::End => return Vec::new(),
+        EntryKind::Run | EntryKind::Spooled | EntryKind::Other | EntryKind::End => {
+            return Vec::new();
+        }
         _ => HitKind::Other,
     };
     let id = entry.call.as_deref().unwrap_or_default();
@@ -114,7 +116,11 @@ pub fn in_entry(entry: &Entry, needle: &Needle) -> Vec<Hit> {
 pub fn in_result(result: &AgentResult, time: &str, needle: &Needle) -> Vec<Hit> {
     let agent_word = shell_word(&result.agent_id);
     let hit = |kind, id: &str, text: String| Hit {
-        time: time.to_owned(),
+        // It was asked at its beginning.
+        time: match kind {
+            HitKind::Prompt if !result.started.is_empty() => result.started.clone(),
+            _ => time.to_owned(),
+        },
         kind,
         session: result.session_id.clone(),
         agent: Some(result.agent_id.clone()),

@@ -5,6 +5,8 @@ pub mod needle;
 
 use std::collections::BTreeSet;
 
+use memchr::{memchr, memmem};
+
 use crate::agents::result::AgentResult;
 use crate::branch::folder::BRANCHES;
 use crate::core::id::FileStem;
@@ -16,8 +18,12 @@ use crate::store::view::View;
 use hits::{Hit, HitKind, in_entry, in_result};
 use needle::Needle;
 
+/// Bytes of a line in which its time stands.
+const HEAD: usize = 64;
 const RESULTS: &str = "state/agents/results";
 const ARCHIVE: &str = "state/agents/results-archive";
+/// So many hits are kept in any case before they are sorted.
+const SPARE: usize = 64;
 /// Seconds that a line may be newer than its file says.
 const SLACK: i64 = 120;
 
@@ -36,6 +42,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Whether there are more, older ones.
     pub has_more: bool,
+    /// Of as many hits as will be shown the time of the last: what is older is not needed.
+    oldest: Option<String>,
     /// Lines and documents that have it somewhere and cannot be read.
     pub unreadable: usize,
 }
@@ -63,6 +71,21 @@ impl Search {
             && self.since.as_ref().is_none_or(|since| hit.time >= *since)
     }
 
+    /// Keeps what is asked for; no more of it than a few times as much as will be shown.
+    fn keep(&self, hits: Vec<Hit>, found: &mut Found) {
+        found.hits.extend(hits.into_iter().filter(|hit| self.admits(hit)));
+        let is_too_much = found.hits.len() > self.most.saturating_mul(2).max(SPARE);
+        if is_too_much {
+            found.hits.sort_by(|one, other| other.time.cmp(&one.time));
+            remove_repeated(&mut found.hits);
+            if found.hits.len() >= self.most {
+                found.has_more |= found.hits.len() > self.most;
+                found.hits.truncate(self.most);
+                found.oldest = found.hits.last().map(|hit| hit.time.clone());
+            }
+        }
+    }
+
     fn in_journals(&self, view: &View, found: &mut Found) {
         let journal = view.journal();
         let find = |bytes: &[u8]| self.needle.find_raw(bytes);
@@ -78,12 +101,18 @@ impl Search {
                 found.has_more = true;
                 break;
             }
-            journal.matching(&files, &find, |line| match parse(line) {
-                Some(entry) => {
-                    let hits = in_entry(&entry, &self.needle).into_iter();
-                    found.hits.extend(hits.filter(|hit| self.admits(hit)));
+            journal.matching(&files, &find, |line| {
+                // What is older than all that will be shown need not be parsed.
+                let is_older =
+                    |time: &str| found.oldest.as_deref().is_some_and(|last| time <= last);
+                if time_of(line).is_some_and(is_older) {
+                    found.has_more = true;
+                    return;
                 }
-                None => found.unreadable += 1,
+                match parse(line) {
+                    Some(entry) => self.keep(in_entry(&entry, &self.needle), found),
+                    None => found.unreadable += 1,
+                }
             });
         }
     }
@@ -116,8 +145,7 @@ impl Search {
                 }
                 match serde_json::from_slice::<AgentResult>(&bytes) {
                     Ok(result) => {
-                        let hits = in_result(&result, &result.completed, &self.needle).into_iter();
-                        found.hits.extend(hits.filter(|hit| self.admits(hit)));
+                        self.keep(in_result(&result, &result.completed, &self.needle), found);
                     }
                     Err(_) => found.unreadable += 1,
                 }
@@ -146,10 +174,18 @@ impl Search {
                     text: excerpt,
                     look,
                 };
-                found.hits.extend(Some(hit).filter(|hit| self.admits(hit)));
+                self.keep(vec![hit], found);
             }
         }
     }
+}
+
+/// The time of a line of ours, which stands at its beginning.
+fn time_of(line: &[u8]) -> Option<&str> {
+    let head = line.get(..HEAD.min(line.len()))?;
+    let begin = memmem::find(head, b"\"time\":\"")? + 8;
+    let length = memchr(b'"', head.get(begin..)?)?;
+    std::str::from_utf8(head.get(begin..begin + length)?).ok()
 }
 
 /// The same thing is in several places: a result in its archive and in the journal, an error at each time

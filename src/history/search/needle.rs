@@ -5,17 +5,28 @@ use memchr::memchr2;
 use memchr::memmem::Finder;
 
 pub struct Needle {
-    /// In lower case.
+    /// In lower case, one blank between two words.
     text: String,
     raw: Raw,
 }
 
 /// What has to be in the bytes wherever the text is.
 enum Raw {
-    /// ASCII in either case: the rarest byte is looked for, and what is around it compared.
-    Ascii { bytes: Vec<u8>, rarest: usize, lower: u8, upper: u8 },
+    Ascii(Box<Phrase>),
     /// One of these.
     Spellings(Vec<Finder<'static>>),
+}
+
+/// ASCII in either case: the rarest byte of a word is looked for, and what is around it compared.
+struct Phrase {
+    word: Vec<u8>,
+    rarest: usize,
+    lower: u8,
+    upper: u8,
+    /// The words before it, the nearest first, and those behind it: whatever blanks or line breaks are
+    /// between them.
+    before: Vec<Vec<u8>>,
+    behind: Vec<Vec<u8>>,
 }
 
 /// From the most frequent to the least in JSON with English in it; what is not here is rare.
@@ -24,13 +35,11 @@ const FREQUENT: &[u8] = b" etaoinsrlh_dcu:,.mpgf-0/12y3b5w4678v9k";
 impl Needle {
     /// `None` if there is nothing to look for.
     pub fn new(text: &str) -> Option<Self> {
-        let text = text.trim();
-        // JSON spells some characters otherwise.
-        let is_plain = |c: char| c.is_ascii() && !c.is_ascii_control() && !matches!(c, '"' | '\\');
-        let longest = text.split(|c| !is_plain(c)).max_by_key(|run| run.len())?;
-        let raw = match longest.is_empty() {
-            false => Raw::ascii(longest.as_bytes()),
-            true => Raw::Spellings(spellings(text.chars().find(|c| !c.is_ascii_control())?)),
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        let raw = match Phrase::new(&words) {
+            Some(phrase) => Raw::Ascii(Box::new(phrase)),
+            None => Raw::Spellings(spellings(text.chars().find(|c| !c.is_ascii_control())?)),
         };
         Some(Self { text: text.to_lowercase(), raw })
     }
@@ -38,18 +47,7 @@ impl Needle {
     /// Where the text may be first.
     pub fn find_raw(&self, bytes: &[u8]) -> Option<usize> {
         match &self.raw {
-            Raw::Ascii { bytes: wanted, rarest, lower, upper } => {
-                let mut from = *rarest;
-                loop {
-                    let at = from + memchr2(*lower, *upper, bytes.get(from..)?)?;
-                    let begin = at - rarest;
-                    let found = bytes.get(begin..begin + wanted.len())?;
-                    if found.eq_ignore_ascii_case(wanted) {
-                        return Some(begin);
-                    }
-                    from = at + 1;
-                }
-            }
+            Raw::Ascii(phrase) => phrase.find(bytes),
             Raw::Spellings(all) => all.iter().filter_map(|one| one.find(bytes)).min(),
         }
     }
@@ -57,18 +55,20 @@ impl Needle {
     /// The text around what is found, if it is in there: on one line, a little before and more behind.
     pub fn excerpt(&self, text: &str) -> Option<String> {
         if self.find_raw_in_text(text) {
+            // It is found across line breaks, as it is shown.
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let text = words.join(" ");
             let lower = text.to_lowercase();
             let at = lower.find(&self.text)?;
             // Lower case may be longer or shorter: by characters it is nearly the same place.
             let before = lower.get(..at)?.chars().count();
             let start = before.saturating_sub(BEFORE);
             let part: String = text.chars().skip(start).take(AROUND).collect();
-            let words: Vec<&str> = part.split_whitespace().collect();
             let (head, tail) = (
                 if start > 0 { "…" } else { "" },
                 if text.chars().nth(start + AROUND).is_some() { "…" } else { "" },
             );
-            return Some(format!("{head}{}{tail}", words.join(" ")));
+            return Some(format!("{head}{}{tail}", part.trim()));
         }
         None
     }
@@ -76,7 +76,7 @@ impl Needle {
     /// Cheaper than making the whole text small.
     fn find_raw_in_text(&self, text: &str) -> bool {
         match &self.raw {
-            Raw::Ascii { .. } => self.find_raw(text.as_bytes()).is_some(),
+            Raw::Ascii(_) => self.find_raw(text.as_bytes()).is_some(),
             // What JSON spells otherwise stands here as it is.
             Raw::Spellings(_) => true,
         }
@@ -86,17 +86,99 @@ impl Needle {
 const BEFORE: usize = 40;
 const AROUND: usize = 200;
 
-impl Raw {
-    fn ascii(bytes: &[u8]) -> Self {
+impl Phrase {
+    /// `None` if no word has a character that JSON spells as it is.
+    fn new(words: &[&str]) -> Option<Self> {
+        let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+        let runs = words.iter().enumerate();
+        let runs =
+            runs.flat_map(|(at, word)| word.split(|c| !is_plain(c)).map(move |run| (at, run)));
+        let (at, word) =
+            runs.max_by_key(|(_, run)| run.len()).filter(|(_, run)| !run.is_empty())?;
+        // Beside a part of a word stands the rest of it.
+        let is_whole = words.get(at).is_some_and(|whole| *whole == word);
+        let plain = |words: Vec<&str>| -> Vec<Vec<u8>> {
+            let words = words.into_iter().take_while(|word| is_whole && word.chars().all(is_plain));
+            words.map(|word| word.as_bytes().to_vec()).collect()
+        };
+        let word = word.as_bytes();
         let rank = |byte: u8| {
             let place = FREQUENT.iter().position(|known| *known == byte.to_ascii_lowercase());
             place.unwrap_or(FREQUENT.len())
         };
-        let rarest = (0..bytes.len()).max_by_key(|at| bytes.get(*at).map(|byte| rank(*byte)));
-        let rarest = rarest.unwrap_or(0);
-        let byte = bytes.get(rarest).copied().unwrap_or_default();
-        let (lower, upper) = (byte.to_ascii_lowercase(), byte.to_ascii_uppercase());
-        Self::Ascii { bytes: bytes.to_vec(), rarest, lower, upper }
+        let rarest = (0..word.len()).max_by_key(|at| word.get(*at).map(|byte| rank(*byte)))?;
+        let byte = word.get(rarest).copied()?;
+        Some(Self {
+            word: word.to_vec(),
+            rarest,
+            lower: byte.to_ascii_lowercase(),
+            upper: byte.to_ascii_uppercase(),
+            before: plain(words.get(..at)?.iter().rev().copied().collect()),
+            behind: plain(words.get(at + 1..)?.to_vec()),
+        })
+    }
+
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let mut from = self.rarest;
+        loop {
+            let at = from + memchr2(self.lower, self.upper, bytes.get(from..)?)?;
+            let begin = at - self.rarest;
+            let end = begin + self.word.len();
+            let found = bytes.get(begin..end)?;
+            if found.eq_ignore_ascii_case(&self.word)
+                && self.is_before(bytes.get(..begin)?)
+                && self.is_behind(bytes.get(end..)?)
+            {
+                return Some(begin);
+            }
+            from = at + 1;
+        }
+    }
+
+    fn is_behind(&self, mut bytes: &[u8]) -> bool {
+        // Of the last word only the beginning has to be there, as of the whole text.
+        self.behind.iter().all(|word| {
+            let mut rest = bytes;
+            while let Some(next) = without_blank(rest) {
+                rest = next;
+            }
+            let is_apart = rest.len() < bytes.len();
+            let is_there =
+                rest.get(..word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word));
+            bytes = rest.get(word.len()..).unwrap_or_default();
+            is_apart && is_there
+        })
+    }
+
+    fn is_before(&self, mut bytes: &[u8]) -> bool {
+        self.before.iter().all(|word| {
+            let mut rest = bytes;
+            while let Some(next) = without_last_blank(rest) {
+                rest = next;
+            }
+            let is_apart = rest.len() < bytes.len();
+            let Some(at) = rest.len().checked_sub(word.len()) else { return false };
+            let is_there = rest.get(at..).is_some_and(|there| there.eq_ignore_ascii_case(word));
+            bytes = rest.get(..at).unwrap_or_default();
+            is_apart && is_there
+        })
+    }
+}
+
+/// Bytes behind a blank or a line break, as they are or as JSON spells them.
+fn without_blank(bytes: &[u8]) -> Option<&[u8]> {
+    match bytes {
+        [b' ' | b'\n' | b'\r' | b'\t', rest @ ..] => Some(rest),
+        [b'\\', b'n' | b'r' | b't', rest @ ..] => Some(rest),
+        _ => None,
+    }
+}
+
+fn without_last_blank(bytes: &[u8]) -> Option<&[u8]> {
+    match bytes {
+        [rest @ .., b'\\', b'n' | b'r' | b't'] => Some(rest),
+        [rest @ .., b' ' | b'\n' | b'\r' | b'\t'] => Some(rest),
+        _ => None,
     }
 }
 
@@ -138,14 +220,20 @@ mod tests {
             ("\"", "a \"b"),
             ("\\", "C:\\x"),
             ("a\nb", "A\nB"),
+            ("is the till open", "where is\n\tthe TILL  open?"),
+            ("say \"hi\" to all", "Say\n\"hi\"\nto all"),
             ("漢字", "の漢字の"),
             ("z", "Z"),
         ] {
             assert!(finds(needle, text), "{needle} in {text}");
         }
-        for (needle, text) in
-            [("rate limit", "rate  limits no"), ("zz", "z"), ("ä", "a"), ("é\"", "é")]
-        {
+        for (needle, text) in [
+            ("rate limit", "ratelimit"),
+            ("a till", "a bill till"),
+            ("zz", "z"),
+            ("ä", "a"),
+            ("é\"", "é"),
+        ] {
             assert!(!finds(needle, text), "{needle} in {text}");
         }
         assert!(Needle::new(" \n").is_none() && Needle::new("").is_none());

@@ -57,7 +57,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let Some(view) = project.view()? else {
         return match options.json {
             true => print_json(&json!({"live": [], "ended": []})),
-            false => Ok(Outcome::printed("No session is known yet.")),
+            false => Ok(Outcome::printed(project.nothing_here(NONE)?)),
         };
     };
     let lives = view.lives();
@@ -78,7 +78,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let ended = ended.map(|entry| SessionSummary::from_entry(entry, &journal));
     let sessions: Vec<SessionSummary> = live.into_iter().chain(ended).collect();
     Ok(match sessions.is_empty() {
-        true => Outcome::printed("No session is known yet."),
+        true => Outcome::printed(project.nothing_here(NONE)?),
         false => Outcome::printed(project.print_table(&table(project, &sessions)).trimmed()),
     })
 }
@@ -133,6 +133,7 @@ fn of_all_projects(project: &Project, options: &Arguments) -> anyhow::Result<Out
     }))
 }
 
+const NONE: &str = "No session is known yet.";
 const COLUMNS: [(&str, u8); 10] = [
     ("SESSION", 0),
     ("STARTED", 2),

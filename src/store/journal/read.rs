@@ -10,6 +10,7 @@ use memchr::{memchr, memrchr};
 
 use crate::core::journal::{Entry, VERSION};
 use crate::core::text::plural;
+use crate::core::time;
 use crate::process::positioned::FileExt;
 
 /// Bytes that are read at once, as long as a line fits in them.
@@ -74,7 +75,7 @@ fn read_line(line: &[u8]) -> Line {
     }
     match serde_json::from_slice::<Entry>(line) {
         Ok(entry) if entry.v > VERSION => Line::Newer,
-        Ok(entry) if !entry.time.is_empty() => Line::Good(Box::new(entry)),
+        Ok(entry) if time::parse(&entry.time).is_some() => Line::Good(Box::new(entry)),
         _ => Line::Damaged,
     }
 }

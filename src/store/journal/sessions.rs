@@ -91,7 +91,17 @@ impl Journal {
     /// What happened in all sessions, newest first. Only as many files are open at a time as
     /// sessions overlap.
     pub fn newest_first(&self) -> AllEntries<'_> {
+        self.newest_since(None)
+    }
+
+    /// The same without the sessions that nothing was added to since then. Of the others all comes:
+    /// where a clock was set, lines of one file are not in the order of their times.
+    pub fn newest_since(&self, since: Option<&str>) -> AllEntries<'_> {
+        let since = since.and_then(time::parse).map(|time| time.timestamp());
         let mut waiting = self.sessions();
+        waiting.retain(|files| {
+            since.is_none_or(|since| files.modified.saturating_add(SLACK) >= since)
+        });
         waiting.reverse();
         AllEntries { journal: self, waiting, open: Vec::new(), passed_over: PassedOver::default() }
     }
