@@ -53,5 +53,6 @@ fn detail(synthesis: &Synthesis, merged: &Merged) -> Detail {
         text: format!("{}\nFound by: {}\n", parts.join("\n"), merged.agents.join(", ")),
         session: Some(synthesis.session_id.clone()),
         agent: merged.agents.first().cloned(),
+        ..Detail::default()
     }
 }

@@ -73,7 +73,8 @@ fn agents_panel(active: &Active, is_quiet: impl Fn(&Agent) -> bool, now: Time) -
 fn detail(agent: &Agent) -> Detail {
     Detail {
         title: format!("Agent {} ({})", agent.id, agent.kind),
-        text: format!("Task: {}\nStarted: {}\n", agent.task_text(), agent.started),
+        text: format!("Task: {}\n", agent.task_text()),
+        time: Some(("Started", agent.started.clone())),
         session: Some(agent.session_id.clone()),
         agent: Some(agent.id.clone()),
     }

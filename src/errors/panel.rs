@@ -61,7 +61,8 @@ fn detail(record: &Record) -> Detail {
     let status = status.replace('_', " ");
     Detail {
         title: format!("{} error", record.classification.replace('_', " ")),
-        text: format!("Call: {target}\nStatus: {status}\nLast seen: {last_seen}\n\n{message}\n"),
+        text: format!("Call: {target}\nStatus: {status}\n\n{message}\n"),
+        time: Some(("Last seen", last_seen.clone())),
         ..Detail::default()
     }
 }

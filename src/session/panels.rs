@@ -117,12 +117,12 @@ fn detail(live: &Live) -> Detail {
     let lines = [
         text("Task", live.title()),
         text("Branch", live.git_branch.as_deref()),
-        text("Started", Some(&live.started)),
         text("Files", files.as_deref()),
     ];
     Detail {
         title: format!("Session {}", live.session_id),
         text: lines.into_iter().flatten().collect(),
+        time: Some(("Started", live.started.clone())),
         session: Some(live.session_id.clone()),
         agent: None,
     }
@@ -171,6 +171,6 @@ fn earlier_detail(entry: &Entry) -> Detail {
         title: format!("Session {}", entry.session_id),
         text: format!("Task: {title}\nEnded: {}\n", entry.ended),
         session: Some(entry.session_id.clone()),
-        agent: None,
+        ..Detail::default()
     }
 }

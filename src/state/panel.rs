@@ -74,6 +74,8 @@ pub struct Detail {
     pub title: String,
     /// As it is stored: lines, and whatever is in them.
     pub text: String,
+    /// A time with its name, as it is stored; a screen has it in local time.
+    pub time: Option<(&'static str, String)>,
     /// Whose journal goes with it: a session's, or one agent's of it.
     pub session: Option<String>,
     pub agent: Option<String>,

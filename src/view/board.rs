@@ -2,6 +2,7 @@
 //! what goes on, then what is over or empty.
 
 use crate::agents::panel as findings;
+use crate::core::table::Tone;
 use crate::core::text::plural;
 use crate::loops::queue::panel as queue;
 use crate::state::panel::{Detail, Panel};
@@ -13,7 +14,9 @@ pub fn arrange_panels(panels: Vec<Panel>, filter: &str) -> Vec<Panel> {
     if !filter.is_empty() {
         panels.iter_mut().for_each(|panel| keep_matching(panel, &filter));
     }
-    panels.sort_by_key(|panel| (panel.urgent == 0, is_one_line(panel)));
+    // What only a person can mend comes before who waits for an answer.
+    let is_mild = |panel: &Panel| panel.urgent == 0 || panel.tone != Tone::Bad;
+    panels.sort_by_key(|panel| (panel.urgent == 0, is_mild(panel), is_one_line(panel)));
     panels
 }
 
@@ -75,7 +78,7 @@ fn select(panel: &mut Panel, places: &[usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::table::{Cell, Table, Tone};
+    use crate::core::table::{Cell, Table};
 
     fn panel(title: &'static str, rows: &[&str]) -> Panel {
         let cells = |text: &&str| {
@@ -104,6 +107,13 @@ mod tests {
         let urgent = Panel { urgent: 1, ..panel("Errors", &["a b c"]) };
         let all = vec![panel("Empty", &[]), past, panel("Agents", &["x y z"]), urgent];
         assert_eq!(titles(&arrange_panels(all, "")), ["Errors", "Agents", "Empty", "Earlier"]);
+    }
+
+    #[test]
+    fn what_is_escalated_comes_before_sessions_of_which_one_waits() {
+        let sessions = Panel { urgent: 1, ..panel("Sessions", &["a waits b", "c works d"]) };
+        let errors = Panel { urgent: 1, tone: Tone::Bad, ..panel("Errors", &["a b c"]) };
+        assert_eq!(titles(&arrange_panels(vec![sessions, errors], "")), ["Errors", "Sessions"]);
     }
 
     #[test]

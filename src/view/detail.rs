@@ -24,11 +24,13 @@ pub fn lines(
     moment: impl Fn(&str) -> String,
 ) -> Vec<Line> {
     let mut lines = vec![(Tone::Strong, detail.title.clone())];
+    let time = detail.time.as_ref().map(|(name, time)| format!("{name}: {}", moment(time)));
+    lines.extend(time.map(|time| (Tone::Plain, time)));
     lines.extend(plain(&detail.text));
     let Some((journal, session)) = journal.zip(detail.session.as_deref()) else { return lines };
     let is_meant = |entry: &Entry| {
         let is_own = detail.agent.is_none() || entry.agent == detail.agent;
-        is_own && !matches!(entry.kind, EntryKind::Run | EntryKind::Spooled)
+        is_own && entry.kind.is_told()
     };
     let entries = journal.of_stem(&journal::stem(session), Order::NewestFirst);
     let entries: Vec<Entry> = entries.filter(is_meant).take(ENTRIES).collect();

@@ -16,6 +16,8 @@ const WIDE: u16 = 120;
 const BETWEEN: u16 = 2;
 /// As many lines as a panel has at least that somebody looks at, if it has them.
 const FOCUSED: usize = 9;
+/// So many of the rows that wait for a person are shown before other panels have one.
+const URGENT: usize = 5;
 /// From here on there is an empty line between two panels.
 const ROOMY: u16 = 36;
 
@@ -55,8 +57,9 @@ fn column(
     let mut used = 0;
     // First a title and a row for each, as far as it goes; then a title alone.
     for (at, panel) in &mine {
-        // Whoever looks at one wants to see more than a row of it.
-        let rows = if is_focus(panel) { FOCUSED } else { 2 };
+        // Whoever looks at one wants to see more than a row of it; what waits for a person is seen
+        // whoever looks.
+        let rows = if is_focus(panel) { FOCUSED } else { 2.max(1 + panel.urgent.min(URGENT)) };
         let least = wanted(panel).min(rows).min(room - used);
         used += least;
         raise(&mut heights, *at, least);

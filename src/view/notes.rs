@@ -85,5 +85,6 @@ fn run_detail(run: &Entry) -> Detail {
         text: format!("{}\n{}", run.outcome, wrote.unwrap_or_default()),
         session: Some(run.session.clone()),
         agent: run.agent.clone(),
+        ..Detail::default()
     }
 }

@@ -106,6 +106,7 @@ def looking(shop):
             check(f"{name}: what is over is one line", "Backups" in text and "backup_" not in text, text)
             errors, agents = text.find(" Errors "), text.find(" Agents ")
             check(f"{name}: what was escalated comes before the agents", width > 80 or -1 < errors < agents, text)
+            check(f"{name}: and before the sessions", -1 < errors < text.find(" Sessions "), text)
             for _ in range(12):
                 tmux.press("Tab")
                 text = tmux.until(lambda text: "▸" in text)
@@ -119,11 +120,13 @@ def looking(shop):
             tmux.press("Enter")
             text = tmux.until(lambda text: "Esc back" in text)
             check(f"{name}: Enter shows an error's message", "EACCES: permission denied" in text, text)
+            check(f"{name}: its time is local", re.search(r"Last seen: \d\d:\d\d:\d\d", text), text)
             tmux.press("Escape")
             focus(tmux, "Sessions")
             tmux.press("Enter")
             text = tmux.until(lambda text: "What happened" in text)
             check(f"{name}: Enter shows a session's journal", "Edit src/routes/3.ts" in text, text)
+            check(f"{name}: its start is local", re.search(r"Started: (\d{4}-\d\d-\d\d \d\d:\d\d|\d\d:\d\d:\d\d)", text), text)
             tmux.press("PageDown", "Up", "Escape")
             tmux.until(lambda text: "Esc back" not in text)
             tmux.press("/", "p", "r", "i", "c", "e", "q")
@@ -245,6 +248,10 @@ def plain(shop):
         tmux.type(f"{shlex.quote(shop.binary)} statusline")
         text = tmux.until(lambda text: "\nshop" in text)
         check("statusline does not wait for a person", "\nshop" in text, text)
+        tmux.resize(50, 24)
+        tmux.type(f"clear; {shlex.quote(shop.binary)} cost --by agent")
+        text = tmux.until(lambda text: "No room for" in text)
+        check("a narrow table names the columns that it has not", "No room for: cache write" in text, text)
 
 
 def escapes(shop):
