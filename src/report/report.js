@@ -1,5 +1,6 @@
 "use strict";
 // Zoom, detail and keys of the timelines. Without it, the tables say the same.
+const settled = [];
 for (const timeline of document.querySelectorAll(".timeline")) {
   const scroll = timeline.querySelector(".scroll");
   const picture = timeline.querySelector("svg.lanes");
@@ -71,6 +72,14 @@ for (const timeline of document.querySelectorAll(".timeline")) {
     return null;
   }
 
+  // Who comes by Tab finds a mark that is shown.
+  function settle() {
+    const now = timeline.querySelector(".m[tabindex='0']");
+    if (now && getComputedStyle(now).display !== "none") return;
+    now?.setAttribute("tabindex", "-1");
+    lanes.flatMap(shown)[0]?.setAttribute("tabindex", "0");
+  }
+
   timeline.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const mark = event.target.closest(".m");
@@ -99,7 +108,8 @@ for (const timeline of document.querySelectorAll(".timeline")) {
     const box = scroll.getBoundingClientRect();
     setZoom(zoom * (event.deltaY < 0 ? 1.5 : 1 / 1.5), (event.clientX - box.left) / box.width);
   }, { passive: false });
-  timeline.querySelector(".m")?.setAttribute("tabindex", "0");
+  settle();
+  settled.push(settle);
 }
 
 for (const button of document.querySelectorAll(".legend [data-kind]")) {
@@ -109,8 +119,24 @@ for (const button of document.querySelectorAll(".legend [data-kind]")) {
     for (const mark of document.querySelectorAll(`.m.${button.dataset.kind}`)) {
       mark.style.display = hidden ? "none" : "";
     }
+    for (const settle of settled) settle();
   });
 }
+
+// A link to a session opens it.
+function openTarget(hash) {
+  const session = hash.length > 1 && document.getElementById(hash.slice(1));
+  if (!(session instanceof HTMLDetailsElement)) return;
+  session.open = true;
+  session.scrollIntoView();
+}
+addEventListener("hashchange", () => openTarget(location.hash));
+// Where the address has it already, nothing changes.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='#']");
+  if (link) openTarget(link.hash);
+});
+openTarget(location.hash);
 
 // What is closed is printed too.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
