@@ -184,7 +184,8 @@ class Bench:
                      Row(f"{what}, 10,000 sessions", big, [Ratio("1,000", [small], 12)])]
         grep = large.grep()
         rows += [Row("grep -r -i, 200 MB of history", grep),
-                 Row("search, 200 MB of history", large.search(), [Ratio("grep", [grep], 4)])]
+                 Row("search, 200 MB of history", large.search(), [Ratio("grep", [grep], 4)]),
+                 Row("search of a word in every fifth line, 200 MB", large.common())]
         return race(rows, max(10, self.starts // 20))
 
     def redaction(self) -> list[Row]:
