@@ -87,6 +87,12 @@ impl Repository {
         Ok(self.try_query(&["rev-parse", "-q", "--verify", &name])?.is_good())
     }
 
+    /// Whether an object is itself a commit, which another one can have as its parent.
+    pub fn is_commit(&self, id: &str) -> Result<bool> {
+        let said = self.try_query(&["cat-file", "-t", id])?;
+        Ok(said.is_good() && said.out.trim() == "commit")
+    }
+
     /// The branch that is checked out; none if HEAD is detached.
     pub fn current_branch(&self) -> Result<Option<String>> {
         // In full: a short name has something before it where a tag has the same one.

@@ -184,14 +184,11 @@ impl<'a> Coordination<'a> {
     ) -> Result<(Update, SeenClaim)> {
         let record = self.new_record(task, claim);
         let parent = seen.map(|seen| seen.commit.clone());
-        let wire = self.wire();
-        let commit = match (wire.write_commit(parent.as_deref(), &record.message()), &parent) {
-            // Somebody has put something else there: it is replaced, and the claim begins anew.
-            (Err(_), Some(parent)) if !wire.is_commit(parent)? => {
-                wire.write_commit(None, &record.message())?
-            }
-            (commit, _) => commit?,
-        };
+        // Somebody has put something else there: it is replaced, and the claim begins anew.
+        let follows =
+            parent.as_deref().map(|parent| self.repository.is_commit(parent)).transpose()?;
+        let before = parent.as_deref().filter(|_| follows == Some(true));
+        let commit = self.wire().write_commit(before, &record.message())?;
         let now = self.folder.now();
         let seen = record.seen(&commit, &self.remote.clone_id, &now);
         let name = claim_ref(&self.remote.execution, task);

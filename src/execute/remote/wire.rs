@@ -187,12 +187,6 @@ impl Wire<'_> {
         })
     }
 
-    /// Whether an object is a commit, which a claim can follow.
-    pub fn is_commit(&self, id: &str) -> Result<bool> {
-        let said = self.repository.try_query(&["cat-file", "-t", id])?;
-        Ok(said.is_good() && said.out.trim() == "commit")
-    }
-
     /// Moves refs, all or none. Whatever git says of it, the remote is asked what is so.
     pub fn push(&self, updates: &[Update]) -> Result<Pushed> {
         let Some(first) = updates.first() else { return Ok(Pushed::Done) };
