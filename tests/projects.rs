@@ -308,19 +308,20 @@ fn a_folder_that_cannot_be_written_fails_nothing() {
 fn many_at_once_are_all_noted_and_there_is_an_end() {
     let scratch = home();
     let payload = |n: usize| event(&format!("s{n}"), "SessionStart", json!({"source": "startup"}));
-    let children: Vec<_> = (0..12)
-        .map(|n| {
-            // Two of each.
-            let root = scratch.home().join(format!("p{}", n / 2));
-            fs::create_dir_all(&root).unwrap();
-            let mut command = scratch.command(&["hook"]);
-            command.current_dir(&root).env("CLAUDE_PROJECT_DIR", &root);
-            (n, spawn(command))
-        })
-        .collect();
-    for (n, child) in children {
-        assert_eq!(finish(child, format!("{}\n", payload(n)).as_bytes()).code, Some(0));
-    }
+    std::thread::scope(|scope| {
+        for n in 0..12 {
+            let scratch = &scratch;
+            scope.spawn(move || {
+                // Two of each.
+                let root = scratch.home().join(format!("p{}", n / 2));
+                fs::create_dir_all(&root).unwrap();
+                let mut command = scratch.command(&["hook"]);
+                command.current_dir(&root).env("CLAUDE_PROJECT_DIR", &root);
+                let run = finish(spawn(command), format!("{}\n", payload(n)).as_bytes());
+                assert_eq!(run.code, Some(0), "{}", run.stderr);
+            });
+        }
+    });
     assert_eq!(roots(&scratch), ["p0", "p1", "p2", "p3", "p4", "p5"]);
     for n in 0..1100 {
         fs::write(folder(&scratch).join(format!("{n:032x}")), "/nowhere").unwrap();
