@@ -18,6 +18,8 @@ const OFF: &str = "HOOKKEEPER_OTLP_OFF";
 /// whole is one of these.
 const NEEDED: [&str; 6] =
     ["", "export", "export.headers", "export.headers_file", "export.headers_command", "export.ca"];
+/// Where a project says that nothing of it is to be sent, or where that could have been said.
+const OPT_OUT: [&str; 3] = ["", "systems", "systems.export"];
 const RESOURCE: &str = "HOOKKEEPER_OTLP_RESOURCE";
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,13 +65,14 @@ impl ExportSettings {
         let resolved = layers.resolve();
         let fields = resolved.settings.export;
         // A value that cannot be read is not taken for one that sends more.
-        let wrong = |key: &str| {
-            let is_it = |remark: &&Remark| {
-                let is_wrong = matches!(remark.what, Fault::Wrong(_));
-                is_wrong && remark.key == key && remark.origin != Origin::Project
+        let is_wrong = |key: &str, is_project: bool| {
+            let is_it = |remark: &Remark| {
+                let is_there = (remark.origin == Origin::Project) == is_project;
+                is_there && remark.key == key && matches!(remark.what, Fault::Wrong(_))
             };
-            resolved.remarks.iter().any(|remark| is_it(&remark))
+            resolved.remarks.iter().any(is_it)
         };
+        let wrong = |key: &str| is_wrong(key, false);
         let is_blank = env(OFF).is_some_and(|word| word.trim().is_empty());
         let mut settings = Self {
             endpoint: None,
@@ -101,6 +104,11 @@ impl ExportSettings {
         if let Some(key) = NEEDED.into_iter().find(|key| wrong(key)) {
             let name = if key.is_empty() { "your own settings" } else { key };
             settings.blocked = Some(format!("{name} cannot be used as it is"));
+        }
+        if OPT_OUT.into_iter().any(|key| is_wrong(key, true)) {
+            let why =
+                "whether the project opts out (`systems.export`) cannot be read from its file";
+            settings.blocked = Some(why.into());
         }
         settings.read_maps(env);
         // A wrong address in the environment does not mean the one in the file.
@@ -198,6 +206,20 @@ mod tests {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
         ExportSettings::read(Some(user.as_bytes()), None, &find)
+    }
+
+    #[test]
+    fn a_project_that_may_have_opted_out_is_not_sent() {
+        let why = |own: &str| {
+            let user = br#"{"export": {"endpoint": "https://x"}}"#;
+            ExportSettings::read(Some(user), Some(own.as_bytes()), &|_| None).why_off()
+        };
+        for own in [r#"{"systems": {"export": "off"}}"#, r#"{"systems": "off"}"#, "{"] {
+            assert!(why(own).is_some_and(|why| why.contains("opts out")), "{own}");
+        }
+        for own in [r#"{"systems": {"loop": "off"}}"#, r#"{"keep_backups": "x"}"#, "{}"] {
+            assert_eq!(why(own), None, "{own}");
+        }
     }
 
     #[test]
