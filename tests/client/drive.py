@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scripted_api import ScriptedApi
 
-VERSION = os.environ.get("CLAUDE_CLIENT_VERSION", "2.1.325")
+VERSION = os.environ.get("CLAUDE_CLIENT_VERSION", "2.1.327")
 TURN_SECONDS = 60
 INSTALL_SECONDS = 600
 INSIDE = "HOOKKEEPER_TEST_LOOPBACK_ONLY"

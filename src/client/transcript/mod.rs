@@ -194,7 +194,8 @@ pub fn client_version(path: &Path) -> Option<String> {
     version
 }
 
-/// The session that a forked transcript was copied from: its first lines still carry that id.
+/// The session that a forked transcript was copied from: its first lines still carry that id. From
+/// 2.1.327 on the client puts the fork's own id on all of them, and the other one only on answers.
 pub fn fork_parent(path: &Path, own_id: &str) -> Option<String> {
     let head = files::head(path, FIRST_LINES)?;
     let lines = head.split(|byte| *byte == b'\n').filter_map(|line| Object::parse(line).ok());
@@ -203,7 +204,8 @@ pub fn fork_parent(path: &Path, own_id: &str) -> Option<String> {
 
 fn ids(line: &Object) -> Vec<String> {
     let forked = line.object("forkedFrom").and_then(|from| from.word("sessionId"));
-    forked.into_iter().chain(line.word("sessionId")).collect()
+    let asked = line.word("requestSessionId");
+    forked.into_iter().chain(line.word("sessionId")).chain(asked).collect()
 }
 
 /// What a line is, as far as its beginning tells without parsing it.
