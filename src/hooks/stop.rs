@@ -7,6 +7,7 @@ use crate::hooks::context_warning;
 use crate::hooks::stop_failure::API;
 use crate::hooks::{lost_agents, subagent_stop};
 use crate::loops::drive;
+use crate::session::lineage::complete_fork;
 use crate::session::live::Live;
 use crate::session::record;
 use crate::state::State;
@@ -20,6 +21,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut plan = Plan::because("the turn is over");
     let mut live = record::open_session(event, state, context);
     record::mark_seen(&mut live, context);
+    complete_fork(&mut live, event, context);
     let mut witness = Witness::new(state, context);
     witness.name(&live);
     name_tasks(event, &mut live, &mut witness, context);

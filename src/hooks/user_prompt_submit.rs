@@ -3,8 +3,7 @@
 use crate::core::event::Event;
 use crate::hooks::{context_warning, findings_report, synthesis};
 use crate::loops::{Loop as _, drive, leave};
-use crate::session::lineage::fork_parent;
-use crate::session::live::Lineage;
+use crate::session::lineage::complete_fork;
 use crate::session::record;
 use crate::session::task;
 use crate::session::workflow::{IDLE, Workflow};
@@ -21,10 +20,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
     let mut live = record::open_session(event, state, context);
     let mut plan = Plan::because("a prompt");
     record::mark_seen(&mut live, context);
-    if live.source == "fork" && live.lineage.is_none() {
-        let parent = fork_parent(event, context);
-        live.lineage = parent.map(|parent| Lineage::new(parent, "fork"));
-    }
+    complete_fork(&mut live, event, context);
     if is_machine_made {
         plan.outcome = "a notification".into();
         if findings_report::is_due(&live) {

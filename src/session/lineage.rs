@@ -45,8 +45,17 @@ pub fn parent_session(event: &Event, state: &State, context: &Context) -> Option
     parent.or_else(|| if forked() { fork_parent(event, context) } else { None })
 }
 
+/// Notes what a fork goes on from, as soon as its transcript tells: the client may write that after
+/// the first prompt, or after the first turn.
+pub fn complete_fork(live: &mut Live, event: &Event, context: &Context) {
+    if live.source == "fork" && live.lineage.is_none() {
+        let parent = fork_parent(event, context);
+        live.lineage = parent.map(|parent| Lineage::new(parent, "fork"));
+    }
+}
+
 /// The session that this one's transcript was forked from.
-pub fn fork_parent(event: &Event, context: &Context) -> Option<String> {
+fn fork_parent(event: &Event, context: &Context) -> Option<String> {
     let transcript = event.text("transcript_path")?;
     context.facts.fork_parent(Path::new(&transcript), &event.session_id)
 }
