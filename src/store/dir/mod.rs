@@ -16,9 +16,11 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+use std::fs::File;
 use std::io::{self, IoSlice, Write};
 
 use crate::core::error::Result;
+use crate::process::positioned::FileExt as _;
 
 #[cfg(unix)]
 pub use unix::Dir;
@@ -124,6 +126,14 @@ impl Dir {
     pub fn exists(&self, name: &str) -> Result<bool> {
         Ok(self.kind(name)?.is_some())
     }
+}
+
+/// The last bytes of a file of this size.
+fn read_end(file: &File, size: u64, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; most.min(usize::try_from(size).unwrap_or(most))];
+    let from = size - bytes.len() as u64;
+    file.read_exact_at(&mut bytes, from)?;
+    Ok(bytes)
 }
 
 fn write_all(file: &mut std::fs::File, mut pieces: &mut [IoSlice]) -> io::Result<()> {

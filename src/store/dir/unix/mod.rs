@@ -23,10 +23,9 @@ use rustix::fs::{Access, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, U
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::core::error::{Error, Result};
-use crate::process::positioned::FileExt;
 use crate::store::dir::append::End;
 use crate::store::dir::seen::Seen;
-use crate::store::dir::{Audience, Kind, name, write_all};
+use crate::store::dir::{Audience, Kind, name, read_end, write_all};
 
 pub use system::seen_file;
 
@@ -153,10 +152,7 @@ impl Dir {
             Err(error) => return Err(failed(error.into())),
         };
         let size = file.metadata().map_err(failed)?.len();
-        let mut bytes = vec![0; most.min(usize::try_from(size).unwrap_or(most))];
-        let from = size - bytes.len() as u64;
-        file.read_exact_at(&mut bytes, from).map_err(failed)?;
-        Ok(bytes)
+        read_end(&file, size, most).map_err(failed)
     }
 
     /// A new file with this content; an error if there is one already.

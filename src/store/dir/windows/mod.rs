@@ -15,9 +15,8 @@ use std::os::windows::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::core::error::{Error, Result};
-use crate::process::positioned::FileExt as _;
 use crate::store::dir::append::End;
-use crate::store::dir::{Audience, Kind, Standing, name, write_all};
+use crate::store::dir::{Audience, Kind, Standing, name, read_end, write_all};
 
 pub use seen::seen_file;
 use seen::{moment, set_own_birth};
@@ -141,11 +140,7 @@ impl Dir {
         if kind_of(&found) != Kind::File {
             return Err(Error::Planted { path: self.path_of(name), is: "not a file" });
         }
-        let size = found.len();
-        let mut bytes = vec![0; most.min(usize::try_from(size).unwrap_or(most))];
-        let from = size - bytes.len() as u64;
-        file.read_exact_at(&mut bytes, from).map_err(failed)?;
-        Ok(bytes)
+        read_end(&file, found.len(), most).map_err(failed)
     }
 
     /// A new file with this content; an error if there is one already.
