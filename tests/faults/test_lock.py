@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import datetime
 import fcntl
 import os
 import pathlib
@@ -108,9 +109,12 @@ def spooling_calls(suite):
 
 
 def spooled_while_held(project, checks):
+    # Ten milliseconds apart by their own clocks: which of ten processes begins first, a busy machine decides.
+    now = datetime.datetime.now(datetime.timezone.utc)
+
     def send(n):
-        time.sleep(n * 0.01)
-        return project.run(event("SubagentStart", agent_id=f"late-{n}"))
+        clock = now + datetime.timedelta(milliseconds=10 * n)
+        return project.run(event("SubagentStart", agent_id=f"late-{n}"), clock=clock.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         runs = list(pool.map(send, range(AT_ONCE)))
