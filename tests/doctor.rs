@@ -264,6 +264,9 @@ const TRIPS: &[Trip] = &[
             second_on_path(scratch, "hookkeeper 0.0.9");
         },
     ),
+    ("HK026", "warning", "nothing was ever sent, and no hook here does it", |scratch| {
+        scratch.env.insert("HOOKKEEPER_OTLP_ENDPOINT".into(), "http://127.0.0.1:9".into());
+    }),
     ("HK026", "warning", "HOOKKEEPER_OTLP_ENDPOINT: it must begin with http://", |scratch| {
         scratch.env.insert("HOOKKEEPER_OTLP_ENDPOINT".into(), "ftp://x".into());
     }),

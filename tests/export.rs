@@ -372,6 +372,108 @@ fn a_line_that_is_refused_is_dropped_and_counted_and_the_others_arrive() {
 }
 
 #[test]
+fn what_is_refused_for_its_age_does_not_hold_up_what_is_new() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    for session in ["old1", "old2", "old3", "old4", "new1"] {
+        work(&scratch, session);
+    }
+    let is_old = |body: &[u8]| String::from_utf8_lossy(body).contains("\"old");
+    collector.answer(move |request| match is_old(&request.body) {
+        true => (400, "", "too old".into()),
+        false => (200, "", "{}".into()),
+    });
+    let done = flush(&scratch);
+    assert_eq!(done["flushed"]["trouble"], Value::Null, "{done}");
+    assert!(done["flushed"]["refused"].as_u64().unwrap() > 50, "{done}");
+    let sent = |request: &&collector::Request| !is_old(&request.body);
+    assert!(collector.requests().iter().filter(sent).count() >= 3);
+    assert_eq!(status(&scratch)["waiting"]["bytes"], 0);
+}
+
+#[test]
+fn a_place_that_cannot_be_read_is_said_until_all_was_sent_again() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    work(&scratch, SESSION);
+    flush(&scratch);
+    let place = scratch.state().join("export/cursor.json");
+    let bytes = fs::read(&place).unwrap();
+    fs::write(&place, &bytes[..bytes.len() / 2]).unwrap();
+    let says = |args: &[&str]| scratch.run(args, b"").stdout;
+    assert!(says(&["export", "status"]).contains("not known what of earlier sessions was sent"));
+    flush(&scratch);
+    assert!(says(&["doctor"]).contains("not known what of earlier sessions was sent"));
+    good(scratch.run(&["export", "backfill", "--since", "30d"], b""));
+    assert_eq!(status(&scratch)["lost_place"], Value::Null);
+}
+
+#[test]
+fn a_loop_is_sent_without_the_task_that_somebody_typed() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    let prompt = "a secret plan of mine";
+    for start in [
+        &["loop", "start", prompt, "--session", SESSION][..],
+        &["autonomous", "start", prompt, "--session", SESSION],
+        &["branch", "loop", "start", prompt, "--promise", "DONE", "--session", SESSION],
+    ] {
+        good(scratch.run(start, b""));
+        let mut cancel = start[..start.iter().position(|word| *word == "start").unwrap()].to_vec();
+        cancel.extend(["cancel", "--session", SESSION]);
+        good(scratch.run(&cancel, b""));
+    }
+    flush(&scratch);
+    for request in collector.requests() {
+        let body = String::from_utf8(request.body.clone()).unwrap();
+        assert!(!body.contains("secret plan"), "{}", request.path);
+    }
+    let logs = collector.logs();
+    let of_loops: Vec<&Value> =
+        logs.iter().filter(|log| log["eventName"] == "hookkeeper.loop").collect();
+    let kinds: BTreeSet<&str> = of_loops
+        .iter()
+        .map(|log| attribute(log, "hookkeeper.loop").unwrap().as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, BTreeSet::from(["queue", "autonomous", "branch"]));
+    let metrics = collector.metrics();
+    let verdicts = metrics.iter().find(|one| one["name"] == "hookkeeper.loop.verdicts").unwrap();
+    let points = verdicts["sum"]["dataPoints"].as_array().unwrap();
+    let sum: f64 = points.iter().map(|point| point["asDouble"].as_f64().unwrap()).sum();
+    assert!((sum - 3.0).abs() < 1e-9, "a start is no verdict: {verdicts}");
+}
+
+#[test]
+fn a_secret_in_a_name_does_not_go_out() {
+    let collector = Collector::new();
+    let mut scratch = exporting(&collector);
+    let secret = format!("ghp_{}", "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5");
+    let resource = format!("team=till,token=plain-word,key2={secret}");
+    scratch.env.insert("HOOKKEEPER_OTLP_RESOURCE".into(), resource);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "startup"})));
+    let say = |name: &str, fields: Value| {
+        scratch.hook(&event(SESSION, name, fields));
+    };
+    let agent = json!({"agent_id": "a1", "agent_type": secret});
+    say("SubagentStart", agent);
+    say(
+        "SubagentStop",
+        json!({"agent_id": "a1", "agent_type": secret, "last_assistant_message": "ok",
+            "background_tasks": [], "stop_hook_active": false}),
+    );
+    say("PostToolUse", json!({"tool_name": secret, "tool_use_id": secret, "tool_input": {}}));
+    say("SessionEnd", json!({"reason": secret}));
+    flush(&scratch);
+    assert!(collector.requests().len() >= 3);
+    for request in collector.requests() {
+        let body = String::from_utf8(request.body.clone()).unwrap();
+        assert!(!body.contains(&secret), "{}: {body}", request.path);
+        assert!(!body.contains("plain-word") && body.contains("till"), "{}", request.path);
+    }
+}
+
+#[test]
 fn an_endpoint_that_has_come_to_refuse_everything_gets_nothing_and_loses_nothing() {
     let collector = Collector::new();
     let scratch = exporting(&collector);

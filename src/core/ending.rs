@@ -69,6 +69,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    pub const ALL: [Self; 5] =
+        [Self::Complete, Self::Capped, Self::Stalled, Self::Cancelled, Self::Failed];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",

@@ -50,7 +50,7 @@ pub enum EntryKind {
     Compacted,
     /// The turn is over: the last message in `text`; `what` is `blocked` if it has to go on.
     Stop,
-    /// A loop: which in `target`, what became of it in `what`, why in `text`.
+    /// A loop: its kind in `loop`, which one in `target`, what became of it in `what`, why in `text`.
     Loop,
     /// A gate: its name in `target`, what it says in `what`.
     Gate,
@@ -131,6 +131,9 @@ pub struct Entry {
     /// What it was about; of a tool call the tool, and what it was aimed at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// Of a loop: its kind.
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub loop_kind: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
     /// How long it took, in milliseconds.
@@ -183,6 +186,11 @@ impl Entry {
 
     pub fn target(mut self, target: impl Into<String>) -> Self {
         self.target = Some(target.into()).filter(|target| !target.is_empty());
+        self
+    }
+
+    pub fn loop_kind(mut self, kind: &str) -> Self {
+        self.loop_kind = Some(kind.to_owned());
         self
     }
 

@@ -5,13 +5,16 @@ use crate::core::text::plural;
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, or_ok};
 use crate::export::backlog::Backlog;
-use crate::export::cursor::Cursor;
+use crate::export::cursor::{Cursor, LOST_PLACE, SEND_AGAIN};
 use crate::export::settings::ExportSettings;
 
 /// Tries that came to nothing, after which it is no accident.
 const TRIES: u32 = 3;
 /// More than so much waits only if nobody sends.
 const MUCH: u64 = 4 << 20;
+
+/// How the handler ends that sends.
+const FLUSH: [&str; 3] = ["export", "flush", "--hook"];
 
 #[derive(Default)]
 pub struct ExportFacts {
@@ -36,12 +39,24 @@ pub fn export(facts: &Facts) -> Vec<Finding> {
                 "`hookkeeper export test` tries it at once.",
             ));
         }
+        let is_wired =
+            facts.hooks().any(|(_, hook)| hook.words.ends_with(&FLUSH.map(String::from)));
+        if cursor.last_success.is_none() && cursor.trouble.is_none() && !is_wired {
+            problems.push(Finding::warning(
+                "an endpoint is set, but nothing was ever sent, and no hook here does it",
+                "Run `hookkeeper install` again (with the plugin: `hookkeeper export follow` as a service).",
+            ));
+        }
         if backlog.bytes > MUCH {
             problems.push(Finding::warning(
                 format!("{} MB of journals wait to be sent", backlog.bytes >> 20),
                 "Run `hookkeeper export flush`; `hookkeeper install` wires a hook that does it.",
             ));
         }
+    }
+    if let Some(when) = &cursor.lost_place {
+        let hint = format!("{SEND_AGAIN}.");
+        problems.push(Finding::warning(format!("since {when} {LOST_PLACE}"), &hint));
     }
     let dropped = &cursor.dropped;
     if dropped.bytes > 0 {

@@ -2,6 +2,7 @@
 
 use crate::core::journal::Entry;
 use crate::core::time::Time;
+use crate::export::clean::without_secrets;
 use crate::export::counters::Counters;
 use crate::export::cursor::{Position, Positions};
 use crate::export::logs;
@@ -96,7 +97,7 @@ impl Source<'_> {
                         return false;
                     }
                     if let Some(entry) = read::parse(line) {
-                        self.take(&entry, position, way, batch);
+                        self.take(&without_secrets(entry), position, way, batch);
                     }
                     batch.lines += 1;
                     batch.bytes += line.len() as u64;
@@ -110,7 +111,7 @@ impl Source<'_> {
 
     fn take(&self, entry: &Entry, position: &mut Position, way: &mut Way, batch: &mut Batch) {
         let is_wanted = self.since.is_none_or(|since| entry.time.as_str() >= since);
-        let spans = position.track.spans(entry);
+        let spans = position.track.spans(entry, way.send);
         if let Some(counters) = way.counters.as_deref_mut().filter(|_| self.counts) {
             counters.count(entry, &mut position.used);
         }

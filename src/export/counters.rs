@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::result::AgentResult;
+use crate::core::ending::Verdict;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::text::clip;
 use crate::core::time::Time;
+use crate::export::clean;
 use crate::export::names;
 use crate::export::otlp::{
     Attributes, CUMULATIVE, Data, HistogramPoint, Metric, Point, nanos, spelled_nanos,
@@ -73,7 +75,7 @@ const ERRORS: Declared = sum("hookkeeper.errors", "{error}", "Failures, by class
 const RECOVERED: Declared =
     sum("hookkeeper.errors.recovered", "{error}", "Failures that a success followed");
 const FINDINGS: Declared = sum("hookkeeper.findings", "{finding}", "What agents found");
-const VERDICTS: Declared = sum("hookkeeper.loop.verdicts", "{verdict}", "What became of loops");
+const VERDICTS: Declared = sum("hookkeeper.loop.verdicts", "{verdict}", "How loops ended");
 const COMPACTIONS: Declared = sum("hookkeeper.compactions", "{compaction}", "Compactions");
 const COST: Declared = sum("hookkeeper.cost", "USD", "What ended sessions cost");
 const USED: Declared = sum("hookkeeper.tokens", "{token}", "Tokens that ended sessions used");
@@ -167,9 +169,12 @@ impl Counters {
             EntryKind::Recovered => self.add(&RECOVERED, &[], 1.0),
             EntryKind::Compact => self.add(&COMPACTIONS, &[(names::WHAT, &what())], 1.0),
             EntryKind::Loop => {
-                let target = entry.target.as_deref().unwrap_or_default();
-                let kind = target.split([':', ' ']).next().unwrap_or_default();
-                self.add(&VERDICTS, &[(names::VERDICT, &what()), (names::LOOP, kind)], 1.0);
+                let verdict = Verdict::ALL.iter().find(|it| it.name() == what());
+                let kind = entry.loop_kind.as_deref().unwrap_or_default();
+                if let Some(verdict) = verdict {
+                    let attributes = [(names::VERDICT, verdict.name()), (names::LOOP, kind)];
+                    self.add(&VERDICTS, &attributes, 1.0);
+                }
             }
             _ => {}
         }
@@ -178,7 +183,8 @@ impl Counters {
     fn count_agent(&mut self, entry: &Entry, status: &str) {
         let result = entry.record.as_ref().and_then(|record| record.read::<AgentResult>());
         let result = result.unwrap_or_default();
-        self.add(&AGENTS, &[(names::AGENT_NAME, &result.kind), (names::STATUS, status)], 1.0);
+        let name = clean::name(&result.kind);
+        self.add(&AGENTS, &[(names::AGENT_NAME, &name), (names::STATUS, status)], 1.0);
         for finding in &result.findings {
             self.add(&FINDINGS, &[(names::SEVERITY, &finding.severity)], 1.0);
         }

@@ -45,11 +45,15 @@ fn lines_are_counted_by_what_they_are() {
     counters.count(&tool, &mut used);
     counters.count(&Entry { failed: true, ..tool }, &mut used);
     counters.count(&Entry::new(EntryKind::Error).what("transient"), &mut used);
-    counters.count(&Entry::new(EntryKind::Loop).what("complete").target("loop: x"), &mut used);
+    for what in ["started", "complete", "adopted"] {
+        let line = Entry::new(EntryKind::Loop).what(what).target("loop x").loop_kind("branch");
+        counters.count(&line, &mut used);
+    }
     assert_eq!(value(&counters, "hookkeeper.tool.calls", None), 2.0);
     assert_eq!(value(&counters, "hookkeeper.tool.calls", Some((names::STATUS, "failed"))), 1.0);
     assert_eq!(value(&counters, "hookkeeper.errors", Some((names::ERROR_TYPE, "transient"))), 1.0);
-    assert_eq!(value(&counters, "hookkeeper.loop.verdicts", Some((names::LOOP, "loop"))), 1.0);
+    assert_eq!(value(&counters, "hookkeeper.loop.verdicts", None), 1.0);
+    assert_eq!(value(&counters, "hookkeeper.loop.verdicts", Some((names::LOOP, "branch"))), 1.0);
     assert!((value(&counters, "hookkeeper.tool.duration", None) - 3.0).abs() < 1e-9);
     let time = crate::core::time::parse("2026-01-29T10:30:00Z").unwrap();
     let sent = serde_json::to_value(counters.metrics(time)).unwrap();

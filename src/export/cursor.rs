@@ -10,6 +10,10 @@ use crate::export::otlp::Signal;
 use crate::export::spans::Track;
 use crate::store::journal::lost::Lost;
 
+/// What is said of a place that could not be read any more, and what mends it.
+pub const LOST_PLACE: &str = "it is not known what of earlier sessions was sent";
+pub const SEND_AGAIN: &str = "`hookkeeper export backfill --since 30d` sends it again";
+
 /// How far journals were read, by their stems.
 pub type Positions = BTreeMap<String, Position>;
 
@@ -24,6 +28,10 @@ pub struct Cursor {
     /// What was sent since counting began.
     pub sent: Sent,
     pub dropped: Dropped,
+    /// When it was found that the place could not be read any more: what was to be sent then is not
+    /// known. Until `backfill` has sent it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_place: Option<String>,
     /// When something was last taken by the endpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_success: Option<String>,

@@ -11,15 +11,18 @@ use crate::core::error::Result;
 use crate::core::time::{self, Time};
 use crate::export::answer::{self, Answer, Verdict};
 use crate::export::batch::{Batch, LIMITS, Limits, Source, Way};
-use crate::export::cursor::{Behind, Cursor};
+use crate::export::cursor::{Behind, Cursor, Position, Positions};
 use crate::export::faults::Faults;
-use crate::export::otlp::{Attributes, Metric, Request, Signal};
+use crate::export::otlp::{Attributes, Metric, Request, Signal, Span};
 use crate::export::step::{Sending, Step, decide};
 use crate::export::what_to_send::WhatToSend;
 use crate::process::deadline::Deadline;
+use crate::store::journal::sessions::SessionFiles;
 
-/// Lines in a row that an endpoint may refuse, one by one, before it is left alone for a while.
+/// Lines in a row that an endpoint may refuse, one by one, before its newest line is tried.
 const REFUSED_IN_A_ROW: usize = 25;
+/// Of the newest journal, where its last lines are looked for.
+const NEWEST: u64 = 64 << 10;
 
 /// The way to an endpoint.
 pub trait Transport {
@@ -188,12 +191,24 @@ impl Flush<'_> {
     fn pass(&mut self, cursor: &mut Cursor, place: Place, done: &mut Flushed) -> Result<()> {
         let mut limits = LIMITS;
         let mut held = Held::default();
+        // It refuses lines, and not everything.
+        let mut takes_newer = false;
         loop {
             let mut next = held.then.clone().unwrap_or_else(|| cursor.clone());
             let batch = self.read(&mut next, place, limits);
             if batch.lines == 0 && held.lines == 0 {
                 *cursor = next;
                 break;
+            }
+            if batch.lines > 0 && held.lines >= REFUSED_IN_A_ROW && !takes_newer {
+                takes_newer = self.takes_newest(held.signal, done);
+            }
+            if let Some(mut then) = held.then.take_if(|_| held.lines > 0 && takes_newer) {
+                let Held { records, why, .. } = std::mem::take(&mut held);
+                note_refused(&mut then, done, records, Some(why));
+                *cursor = then;
+                self.keep.keep(cursor)?;
+                continue;
             }
             if batch.lines == 0 || held.lines >= REFUSED_IN_A_ROW {
                 self.faults.note(held.signal, held.why, None);
@@ -250,6 +265,33 @@ impl Flush<'_> {
             }
         }
         self.keep.keep(cursor)
+    }
+
+    /// Whether the newest line there is would be taken: then older ones are refused for what they are
+    /// (too old, say), and newer ones must not wait behind them. It comes once more in its turn, under
+    /// the same ids.
+    fn takes_newest(&mut self, signal: Signal, done: &mut Flushed) -> bool {
+        let sessions = &self.source.sessions;
+        let Some(newest) = sessions.last() else { return false };
+        let has_seen = |session: &SessionFiles| {
+            (session.stem.clone(), Position { seen: session.bytes, ..Position::default() })
+        };
+        let mut positions: Positions = sessions.iter().map(has_seen).collect();
+        let (file, end) = self.source.journal.end_of(&newest.stem);
+        let position = Position { file, at: end.saturating_sub(NEWEST), ..Position::default() };
+        positions.insert(newest.stem.clone(), position);
+        let is_it = |other| other == signal;
+        let (logs, traces) = (is_it(Signal::Logs), is_it(Signal::Traces));
+        let send = WhatToSend { logs, traces, ..self.source.send };
+        let mut way = Way { sessions: &mut positions, counters: None, send };
+        let batch = self.source.next_batch(&mut way, LIMITS);
+        // Of what began before these lines nothing is known here: a tool call has its span in one.
+        let is_whole = |span: &&Span| span.is_of_kind("tool");
+        let sending = match signal {
+            Signal::Logs => self.post(signal, &Vec::from_iter(batch.logs.last()), done),
+            _ => self.post(signal, &Vec::from_iter(batch.spans.iter().rfind(is_whole)), done),
+        };
+        sending.has_arrived()
     }
 
     /// Counts what the endpoint has now.

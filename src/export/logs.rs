@@ -10,7 +10,7 @@ use crate::errors::document::Record;
 use crate::export::names;
 use crate::export::otlp::{Attributes, LogRecord, Value, nanos, spelled_nanos};
 use crate::export::what_to_send::WhatToSend;
-use crate::export::{ids, spans};
+use crate::export::{clean, ids, spans};
 use crate::session::metrics;
 
 /// Characters of a failure's message.
@@ -50,6 +50,7 @@ fn record(entry: &Entry, send: WhatToSend, now: Time) -> LogRecord {
     attributes.optional(names::WHAT, entry.what.as_ref());
     let target = entry.target.as_ref().filter(|_| send.has_target(entry.kind));
     attributes.optional(names::TARGET, target);
+    attributes.optional(names::LOOP, entry.loop_kind.as_ref());
     attributes.number(names::DURATION, entry.ms);
     attributes.number(names::HOOK_TIME, entry.us);
     if entry.has_failed() {
@@ -91,7 +92,7 @@ fn of_kind(attributes: &mut Attributes, entry: &Entry, send: WhatToSend) {
         EntryKind::AgentEnd => {
             let result = entry.record.as_ref().and_then(|record| record.read::<AgentResult>());
             if let Some(result) = result {
-                attributes.text(names::AGENT_NAME, &result.kind);
+                attributes.text(names::AGENT_NAME, clean::name(&result.kind));
                 attributes.optional(names::AGENT_TASK, result.task.as_ref());
                 attributes.number(names::FINDINGS, result.findings.len() as u64);
                 attributes.optional(names::TEXT, result.report.as_ref().filter(|_| send.reports));
@@ -103,7 +104,7 @@ fn of_kind(attributes: &mut Attributes, entry: &Entry, send: WhatToSend) {
             if let Some(record) = record {
                 attributes.text(names::MESSAGE, clip(&record.message, LONGEST_MESSAGE));
                 attributes.text(names::STATUS, &record.status);
-                attributes.text(names::TOOL_NAME, &record.tool);
+                attributes.text(names::TOOL_NAME, clean::name(&record.tool));
             }
         }
         EntryKind::End => {
@@ -186,7 +187,7 @@ fn severity(entry: &Entry) -> (u8, &'static str) {
 
 /// A few words for people; what may not go out is not in them.
 fn body(entry: &Entry, target: Option<&String>, kind: &str) -> String {
-    let words = [entry.what.as_deref(), target.map(String::as_str)];
+    let words = [entry.loop_kind.as_deref(), entry.what.as_deref(), target.map(String::as_str)];
     let words: Vec<&str> = words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
     if words.is_empty() { kind.to_owned() } else { format!("{kind}: {}", words.join(" ")) }
 }
@@ -241,9 +242,11 @@ mod tests {
         let task = metrics::Entry { task: Some("secret plan".into()), ..Default::default() };
         let end = Entry::new(EntryKind::End).record(&task);
         assert!(!text_of(&records(&end, open, now())[0]).contains("secret"));
-        let end = Entry::new(EntryKind::End).target("secret plan");
-        assert!(!text_of(&records(&end, quiet, now())[0]).contains("secret"));
-        assert!(text_of(&records(&end, open, now())[0]).contains("secret"));
+        for kind in [EntryKind::End, EntryKind::Loop] {
+            let line = Entry::new(kind).target("secret plan");
+            assert!(!text_of(&records(&line, quiet, now())[0]).contains("secret"), "{kind:?}");
+            assert!(text_of(&records(&line, open, now())[0]).contains("secret"), "{kind:?}");
+        }
     }
 
     #[test]

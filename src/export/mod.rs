@@ -8,6 +8,7 @@
 pub mod answer;
 pub mod backlog;
 pub mod batch;
+pub mod clean;
 pub mod commands;
 pub mod counters;
 pub mod cursor;

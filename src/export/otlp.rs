@@ -7,6 +7,7 @@ use serde::ser::{SerializeMap as _, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::core::time::{self, Time};
+use crate::export::names;
 
 /// What kind of data a request has, and where it goes below the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -147,6 +148,13 @@ pub struct Span {
     pub end_time_unix_nano: String,
     pub attributes: Attributes,
     pub status: Status,
+}
+
+impl Span {
+    pub fn is_of_kind(&self, kind: &str) -> bool {
+        let value = self.attributes.0.iter().find(|one| one.key == names::KIND);
+        value.is_some_and(|one| matches!(&one.value, Value::Text(text) if text == kind))
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

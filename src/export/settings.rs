@@ -315,6 +315,8 @@ mod tests {
     fn an_endpoint_is_an_address_and_nothing_else() {
         for (text, part) in [
             ("ftp://x", "http://"),
+            ("http://", "no host"),
+            ("https:///", "no host"),
             ("https://u:s3cret@x", "password"),
             ("https://x/v1/logs", "/v1/logs"),
             ("https://x y", "no spaces"),
@@ -337,7 +339,7 @@ mod tests {
             assert!(why.contains(part) && !why.contains("s3cret"), "{text}: {why}");
         }
         for text in
-            ["http://localhost:4318/", "http://[::1]", "http://127.0.0.1:1/x", "http://[::1]:65535"]
+            ["HTTP://localhost:4318/", "http://[::1]", "http://127.0.0.1:1/x", "http://[::1]:65535"]
         {
             assert!(Endpoint::parse(text).unwrap().is_loopback, "{text}");
         }

@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::agents::result::{AgentResult, SUCCESS};
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::time;
+use crate::export::clean;
 use crate::export::ids;
 use crate::export::logs::{common, end_attributes, kind_word};
 use crate::export::names;
 use crate::export::otlp::{Attributes, FAILED, INTERNAL, Span, Status, nanos, spelled_nanos};
+use crate::export::what_to_send::WhatToSend;
 use crate::session::metrics;
 
 /// Agents of a session that are remembered while they run.
@@ -65,7 +67,7 @@ pub fn tool_name(entry: &Entry) -> &str {
 
 impl Track {
     /// The spans that a line brings to an end, or marks.
-    pub fn spans(&mut self, entry: &Entry) -> Vec<Span> {
+    pub fn spans(&mut self, entry: &Entry, send: WhatToSend) -> Vec<Span> {
         if self.started.is_empty() {
             self.started.clone_from(&entry.time);
         }
@@ -81,7 +83,7 @@ impl Track {
             | EntryKind::Compact
             | EntryKind::Loop
             | EntryKind::Gate
-            | EntryKind::Model => vec![self.moment(entry)],
+            | EntryKind::Model => vec![self.moment(entry, send)],
             _ => Vec::new(),
         }
     }
@@ -195,7 +197,8 @@ impl Track {
             (None, Some(turn)) => ids::turn_span(session, turn),
             (None, None) => ids::session_span(session),
         };
-        let kind = if result.kind.is_empty() { "agent" } else { &result.kind };
+        let name = clean::name(&result.kind);
+        let kind = if name.is_empty() { "agent" } else { &name };
         let name = format!("{} {kind}", names::INVOKE_AGENT);
         let span_id = ids::agent_span(session, &agent, result.run);
         let mut span = span(entry, span_id, parent, name);
@@ -220,14 +223,16 @@ impl Track {
         span
     }
 
-    fn moment(&self, entry: &Entry) -> Span {
+    fn moment(&self, entry: &Entry, send: WhatToSend) -> Span {
         let kind = kind_word(entry.kind);
         let name = match &entry.what {
             Some(what) => format!("{kind} {what}"),
             None => kind,
         };
         let mut span = moment_span(entry, &name, self.parent(entry));
-        span.attributes.optional(names::TARGET, entry.target.as_ref());
+        let target = entry.target.as_ref().filter(|_| send.has_target(entry.kind));
+        span.attributes.optional(names::TARGET, target);
+        span.attributes.optional(names::LOOP, entry.loop_kind.as_ref());
         if entry.kind == EntryKind::Notification {
             span.attributes.optional(names::TEXT, entry.text.as_ref());
         }

@@ -27,13 +27,14 @@ pub fn settings(process: &Process, root: &Path) -> ExportSettings {
     ExportSettings::read(user.as_deref(), own.as_deref(), &|name| process.env(name))
 }
 
-/// What is remembered. One that cannot be read begins anew.
+/// What is remembered. One that cannot be read begins anew, and says so.
 pub fn read_cursor(view: &View, bytes: Option<&[u8]>, now: time::Time) -> Cursor {
     let known = bytes.and_then(|bytes| serde_json::from_slice::<Cursor>(bytes).ok());
     let mut cursor = known.unwrap_or_else(|| {
         let live = view.names("state/session/live");
         let is_live = |session: &SessionFiles| live.contains(&format!("{}.json", session.stem));
-        backlog::begin(&view.journal(), is_live, now)
+        let lost_place = bytes.map(|_| time::spell(now));
+        Cursor { lost_place, ..backlog::begin(&view.journal(), is_live, now) }
     });
     if cursor.counters.since.is_empty() {
         cursor.counters.since = time::spell(now);

@@ -33,9 +33,10 @@ impl WhatToSend {
         Signal::ALL.into_iter().filter(move |signal| self.has(*signal))
     }
 
-    /// Whether what a line was about may go out: of a session's end that is what somebody typed.
+    /// Whether what a line was about may go out: of a session's end and of a loop that is what somebody
+    /// typed.
     pub fn has_target(self, kind: EntryKind) -> bool {
-        kind != EntryKind::End || self.prompts
+        !matches!(kind, EntryKind::End | EntryKind::Loop) || self.prompts
     }
 
     /// Whether the text of a line may go out.

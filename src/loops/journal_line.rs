@@ -11,6 +11,7 @@ pub fn line(the_loop: &dyn Loop, what: &str) -> Entry {
     Entry::new(EntryKind::Loop)
         .what(verdict.unwrap_or(what))
         .target(the_loop.title())
+        .loop_kind(the_loop.kind().word())
         .text(why.unwrap_or_default())
 }
 

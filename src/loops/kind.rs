@@ -28,6 +28,16 @@ impl LoopKind {
         self.words().0
     }
 
+    /// One word for it, where no task may be named.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Autonomous => "autonomous",
+            Self::Branch => "branch",
+            Self::Iterative => "iterative",
+        }
+    }
+
     /// Which loop it is, among all of a project.
     pub fn key(self, folder: &str) -> String {
         format!("{} {folder}", self.command()).trim_end().to_owned()

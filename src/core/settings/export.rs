@@ -78,12 +78,13 @@ pub fn check_endpoint(text: &str) -> Result<(), String> {
 
 impl Endpoint {
     pub fn parse(text: &str) -> Result<Self, String> {
-        let url = text.trim().trim_end_matches('/');
-        let (is_https, rest) = match url.split_once("://") {
-            Some(("https", rest)) => (true, rest),
-            Some(("http", rest)) => (false, rest),
+        let (scheme, rest) = text.trim().split_once("://").unwrap_or_default();
+        let (is_https, rest) = match scheme.to_ascii_lowercase().as_str() {
+            "https" => (true, rest.trim_end_matches('/')),
+            "http" => (false, rest.trim_end_matches('/')),
             _ => return Err("it must begin with http:// or https://".into()),
         };
+        let url = format!("{}://{rest}", scheme.to_ascii_lowercase());
         if url.chars().any(|c| c.is_whitespace() || c.is_control() || !c.is_ascii()) {
             return Err("an address has no spaces, line breaks or letters beyond ASCII".into());
         }
@@ -109,7 +110,7 @@ impl Endpoint {
         }
         let is_loopback = host == "localhost"
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-        Ok(Self { url: url.to_owned(), is_https, is_loopback })
+        Ok(Self { url, is_https, is_loopback })
     }
 }
 

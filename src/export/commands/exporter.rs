@@ -14,6 +14,7 @@ use crate::core::settings::export::Endpoint;
 use crate::core::text::clip;
 use crate::core::time;
 use crate::export::batch::Source;
+use crate::export::clean;
 use crate::export::commands::http::Http;
 use crate::export::counters::gauge;
 use crate::export::cursor::{Cursor, Trouble};
@@ -47,7 +48,8 @@ pub fn endpoint(settings: &ExportSettings) -> anyhow::Result<Endpoint> {
 pub fn connect(project: &Project, settings: &ExportSettings) -> anyhow::Result<Http> {
     let endpoint = endpoint(settings)?;
     let headers = fetch_headers(project, settings)?;
-    Http::new(settings, &endpoint, headers)
+    let ca = settings.ca.as_ref().map(|path| in_home(project, path));
+    Http::new(settings, &endpoint, headers, ca.as_deref())
 }
 
 /// Headers from where the user keeps them. No value is ever in a message.
@@ -97,7 +99,7 @@ pub fn resource(project: &Project, root: &Path, settings: &ExportSettings) -> At
         ("service.instance.id", ids::hex(&[&host, &root.to_string_lossy()], 16)),
         ("host.name", host),
         ("os.type", std::env::consts::OS.to_owned()),
-        ("hookkeeper.project", name),
+        ("hookkeeper.project", clean::name(&name)),
     ];
     let mut resource = Attributes::default();
     for (key, value) in own {
@@ -105,7 +107,9 @@ pub fn resource(project: &Project, root: &Path, settings: &ExportSettings) -> At
             resource.text(key, value);
         }
     }
-    settings.resource.iter().for_each(|(key, value)| resource.text(key.clone(), value));
+    for (key, value) in &settings.resource {
+        resource.text(key.clone(), clean::value(key, value));
+    }
     resource
 }
 
@@ -231,16 +235,20 @@ pub fn flush(
         faults: Faults::default(),
     };
     let mut again = Cursor::default();
-    let cursor = if is_new { &mut cursor } else { &mut again };
-    let mut done = flush.run(cursor)?;
+    let moved = if is_new { &mut cursor } else { &mut again };
+    let mut done = flush.run(moved)?;
     let is_due = is_new && settings.send.metrics && (done.lines > 0 || asked.with_metrics);
     if is_due && flush.may_send(Signal::Metrics) {
-        let mut metrics = cursor.counters.metrics(now);
-        metrics.extend(gauges(&view, cursor, now));
-        flush.metrics(cursor, &metrics, &mut done);
+        let mut metrics = moved.counters.metrics(now);
+        metrics.extend(gauges(&view, moved, now));
+        flush.metrics(moved, &metrics, &mut done);
     }
-    flush.settle(cursor, &mut done)?;
+    flush.settle(moved, &mut done)?;
     done.sent = http.sent;
+    let has_all = done.trouble.is_none() && !done.is_cut;
+    if !is_new && has_all && cursor.lost_place.take().is_some() {
+        keep.keep(&cursor)?;
+    }
     Ok(Done::Flushed(done))
 }
 

@@ -43,6 +43,7 @@ impl Http {
         settings: &ExportSettings,
         endpoint: &Endpoint,
         headers: Headers,
+        ca: Option<&Path>,
     ) -> anyhow::Result<Self> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -56,7 +57,7 @@ impl Http {
             config = config.proxy(None);
         }
         if endpoint.is_https {
-            config = config.tls_config(tls(settings.ca.as_deref())?);
+            config = config.tls_config(tls(ca)?);
         }
         let packs = match settings.gzip {
             Gzip::Auto => !endpoint.is_loopback,

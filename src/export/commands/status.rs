@@ -6,6 +6,7 @@ use crate::console::project::{Project, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
+use crate::export::cursor::{LOST_PLACE, SEND_AGAIN};
 use crate::export::settings::ExportSettings;
 use crate::export::standing;
 
@@ -34,7 +35,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             "send": what_is_sent(&settings),
             "waiting": {"bytes": backlog.bytes, "sessions": backlog.sessions, "lines_about": lines_waiting},
             "sent": cursor.sent, "dropped": cursor.dropped, "last_success": cursor.last_success,
-            "trouble": cursor.trouble,
+            "trouble": cursor.trouble, "lost_place": cursor.lost_place,
         }));
     }
     let mut out = Printed::default();
@@ -64,8 +65,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if settings.is_on() {
         let sessions = plural(backlog.sessions, "session");
         out.line(match backlog.bytes {
+            0 if cursor.last_success.is_none() => "Nothing was sent yet. Who sends: the hook that \
+                `hookkeeper install` wires, `hookkeeper export follow`, or `hookkeeper export flush`. \
+                What ended before is sent by `hookkeeper export backfill`."
+                .to_owned(),
             0 => "Nothing waits.".to_owned(),
-            _ => format!("Waiting: about {lines_waiting} lines of {sessions}"),
+            _ => format!("Waiting: about {} of {sessions}", lines(lines_waiting)),
         });
     }
     if let Some(trouble) = &cursor.trouble {
@@ -78,15 +83,23 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let dropped = &cursor.dropped;
     if dropped.bytes > 0 {
-        let lines = cursor.lines_in(dropped.bytes);
+        let lines = lines(cursor.lines_in(dropped.bytes));
         let files = plural(usize::try_from(dropped.sessions).unwrap_or(0), "journal");
-        out.line(format!("Lost: about {lines} lines of {files} that went before they were sent"));
+        out.line(format!("Lost: about {lines} of {files} that went before they were sent"));
+    }
+    if let Some(when) = &cursor.lost_place {
+        let when = project.moment(when);
+        out.line(format!("Since {when} {LOST_PLACE}; {SEND_AGAIN}"));
     }
     if dropped.refused > 0 {
         let why = dropped.why.as_deref().unwrap_or("it does not say why");
         out.line(format!("Not taken by the endpoint: {} records ({why})", dropped.refused));
     }
     Ok(Outcome::printed(out.trimmed()))
+}
+
+fn lines(count: u64) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), "line")
 }
 
 fn what_is_sent(settings: &ExportSettings) -> Vec<&'static str> {
