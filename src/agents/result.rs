@@ -20,7 +20,7 @@ pub const LOST: &str = "lost";
 
 /// Bytes of a prompt or a report that are kept.
 const LONGEST_TEXT: usize = 64 << 10;
-/// The same in the journal.
+/// Bytes of a report that the journal keeps.
 const LONGEST_IN_JOURNAL: usize = 16 << 10;
 
 /// What an agent found.

@@ -59,7 +59,7 @@ Which loop when:
   execute      A plan of many tasks in layers, each in its own worktree
                ends when every task is verified and merged";
 
-/// The same command, whose help lists its commands in groups.
+/// A command whose help lists its commands in groups.
 pub fn with_groups(command: Command) -> Command {
     let list = list(&command);
     command.help_template(format!(

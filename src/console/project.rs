@@ -106,7 +106,7 @@ impl Project<'_> {
         self.change_in(hook_path::locked_store, work)
     }
 
-    /// The same, and events that wait go on waiting.
+    /// Works on the locked store while events that wait go on waiting.
     pub fn change_unplayed<T>(
         &self,
         work: impl FnOnce(&Store, &State) -> anyhow::Result<T>,

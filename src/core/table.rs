@@ -62,7 +62,7 @@ impl Table {
         Self { head, spare, rows, least: 0 }
     }
 
-    /// The same with more room for the last column.
+    /// A table with more room for its last column.
     pub fn with_least(self, least: usize) -> Self {
         Self { least, ..self }
     }
@@ -161,7 +161,7 @@ pub fn cut_to_width(text: &str, width: usize) -> String {
     cut
 }
 
-/// The same, cut between two words if there is such a place near the end.
+/// A text cut to a width, between two words if there is such a place near the end.
 fn cut_between_words(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

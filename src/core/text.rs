@@ -69,7 +69,7 @@ pub fn plural(count: usize, thing: &str) -> String {
     }
 }
 
-/// The same sentence, with a large first letter.
+/// A sentence with a large first letter.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()

@@ -73,7 +73,7 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// The same for whole seconds: `0 s`, `12 s`, `4 min`.
+/// How long something took, of whole seconds: `0 s`, `12 s`, `4 min`.
 pub fn duration_of_seconds(seconds: u64) -> String {
     match seconds {
         0 => "0 s".to_owned(),

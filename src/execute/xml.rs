@@ -1,4 +1,4 @@
-//! TaskRecord files as XML: what may not be in one, and where a broken one is broken. A document type is
+//! Task files as XML: what may not be in one, and where a broken one is broken. A document type is
 //! refused, so nothing can be expanded or fetched.
 
 use roxmltree::{Document, Error, Node, ParsingOptions, TextPos};

@@ -258,7 +258,7 @@ pub fn nanos(time: Time) -> String {
     time.timestamp_nanos_opt().unwrap_or(0).max(0).to_string()
 }
 
-/// The same of a spelled time.
+/// Nanoseconds since 1970 of a spelled time, as a text; what is no time is 0.
 pub fn spelled_nanos(text: &str) -> String {
     time::parse(text).map_or_else(|| "0".to_owned(), nanos)
 }

@@ -88,7 +88,7 @@ impl Git {
         Self { dir: dir.to_owned(), left: Some(Rc::new(Cell::new(limit))) }
     }
 
-    /// The same in another directory, within the same time.
+    /// Git in another directory, with what is left of this one's time.
     pub fn at(&self, dir: &Path) -> Self {
         Self { dir: dir.to_owned(), left: self.left.clone() }
     }

@@ -62,7 +62,7 @@ fn number(stem: &str) -> u64 {
     }
 }
 
-/// The same text with another status; everything else stays as it is.
+/// A hand-off's text with another status; everything else stays as it is.
 pub fn with_status(text: &str, status: &str) -> String {
     let Some((front, body)) = split(text) else {
         return format!("{FENCE}\nstatus: {status}\n{FENCE}\n\n{text}");

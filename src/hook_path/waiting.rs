@@ -25,7 +25,7 @@ use crate::turn::world::World;
 
 /// How long an event may spend on playing others that came before it.
 const SPOOL_BUDGET: Duration = Duration::from_millis(300);
-/// The same for a command; what is left waits for the next one.
+/// How long a command plays what waits; what is left waits for the next one.
 const COMMANDS_BUDGET: Duration = Duration::from_secs(2);
 
 /// The store, locked, for a command that changes documents. What waits in the spool is played first:
@@ -43,7 +43,7 @@ pub fn locked_store(process: &Process, root: &Path) -> Result<Store> {
     Ok(store)
 }
 
-/// The same without playing anything: for a command that is to put right what cannot be played.
+/// The locked store without playing anything: for a command that is to put right what cannot be played.
 pub fn unplayed_store(process: &Process, root: &Path) -> Result<Store> {
     match Store::open(root, process.home().as_deref(), process.now(), PATIENCE)? {
         Opened::Locked(store) => {

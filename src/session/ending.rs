@@ -16,7 +16,7 @@ pub fn ending_in_words(reason: &str) -> String {
     .to_owned()
 }
 
-/// The same as a sentence of a story.
+/// How a session ended, as a sentence of its story.
 pub fn ending_in_a_sentence(reason: &str) -> String {
     match reason {
         "" => "It is not known how it ended.",

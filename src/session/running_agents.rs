@@ -39,7 +39,7 @@ pub fn identify(
     }
 }
 
-/// The same for people, who look without an event.
+/// Names the tasks of running agents for people, who look without an event.
 pub fn identify_all(lives: &mut [Live], redact: &Redactor) {
     lives.iter_mut().for_each(|live| identify(live, side_file::find, redact));
 }

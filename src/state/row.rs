@@ -202,7 +202,7 @@ pub trait Document: PartialEq + Sized + 'static {
     fn parse(doc: &Doc, bytes: &Bytes) -> Result<Self, String>;
     fn to_bytes(&self) -> Vec<u8>;
 
-    /// The same in pieces, for documents that are mostly what was read.
+    /// The document's bytes in pieces, for documents that are mostly what was read.
     fn to_pieces(&self) -> Pieces {
         self.to_bytes().into()
     }

@@ -46,7 +46,7 @@ impl Folders {
         self.is_own(path).unwrap_or(false)
     }
 
-    /// The same for who can say that it could not be looked at.
+    /// Whether a path is this machine's own; an error if it could not be looked at.
     pub fn is_own(&self, path: &str) -> Result<bool> {
         let origin = self.origin.borrow();
         let Some(unit) = unit(path) else { return Ok(origin.allows(path)) };

@@ -140,7 +140,7 @@ fn read_settings(claude: &Dir, origin: Option<&Origin>) -> Result<Option<(Vec<u8
     Ok(Some((bytes, if is_believed { Trust::Own } else { Trust::Harmless })))
 }
 
-/// The same for who has not opened anything.
+/// The settings that hold, for who has not opened anything.
 pub fn current_settings(root: &Path, home: Option<&Path>) -> Result<(Settings, Option<String>)> {
     let Some((claude, origin)) = claude_and_origin(root, home)? else {
         return Ok(Default::default());

@@ -63,7 +63,7 @@ pub fn acquire(file: File) -> io::Result<Taken> {
     acquire_within(Lock { file, dir: None }, PATIENCE)
 }
 
-/// The same with another patience.
+/// Takes a lock that has no directory, with a patience of the caller's.
 pub fn acquire_for(file: File, patience: Duration) -> io::Result<Taken> {
     acquire_within(Lock { file, dir: None }, patience)
 }

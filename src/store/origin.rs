@@ -69,7 +69,7 @@ impl Origin {
         Self { since: (i64::MAX, 0), ..Self::default() }
     }
 
-    /// The same for who does not take the lock.
+    /// Whose the state is, for who does not take the lock.
     pub fn peek(state: &Dir) -> Result<Option<Self>> {
         match state.open_read(LOCK)? {
             Some(lock) => Self::read(state, &lock),

@@ -51,7 +51,7 @@ impl View {
         Ok(view)
     }
 
-    /// The same without asking git's index for what came since the last session began.
+    /// Opens the state without asking git's index for what came since the last session began.
     pub fn open_quickly(root: &Path, home: Option<&Path>) -> Result<Option<Self>> {
         let Some(claude) = home::existing_claude_dir(root, home)? else { return Ok(None) };
         let Some(state) = claude.sub("state")? else { return Ok(None) };

@@ -63,7 +63,7 @@ pub fn has_screen(project: &Project) -> bool {
     terminal.is_terminal && !terminal.dumb
 }
 
-/// The same on a terminal, under a title, until it is over or somebody leaves.
+/// The live view on a terminal, under a title, until it is over or somebody leaves.
 pub fn show_until(
     project: &Project,
     title: &str,

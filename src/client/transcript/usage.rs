@@ -311,7 +311,7 @@ pub fn at_most(rows: &[Usage], most: usize) -> Vec<Usage> {
     }
 }
 
-/// The same without telling agents from the main thread; no more than so many rows.
+/// Rows that do not tell agents from the main thread; no more than so many.
 pub fn without_agents(rows: &[Usage], most: usize) -> Vec<Usage> {
     bounded(merged(rows, |row| Usage { agent: None, ..row.clone() }), most)
 }

@@ -22,7 +22,7 @@ impl Printed {
         Ok(Self::escaped(&serde_json::to_string_pretty(value)?))
     }
 
-    /// The same on one line.
+    /// JSON on one line, escaped.
     pub fn json_line(value: &serde_json::Value) -> Self {
         Self::escaped(&value.to_string())
     }

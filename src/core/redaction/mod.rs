@@ -48,7 +48,7 @@ impl Redactor {
         clip(&self.head(text.trim_start(), most), most)
     }
 
-    /// The same with line breaks kept.
+    /// The first `most` characters with line breaks kept.
     pub fn block(&self, text: &str, most: usize) -> String {
         clip_block(&self.head(text, most), most)
     }

@@ -65,7 +65,7 @@ impl<'a> Runs<'a> {
         end
     }
 
-    /// The same backwards, at most so far.
+    /// Where the run of a class that ends here begins, at most so far back.
     pub fn start(&self, class: Class, to: usize, most: usize) -> usize {
         let head = self.bytes.get(..to).unwrap_or_default();
         let length = head.iter().rev().take(most).take_while(|b| class.has(**b)).count();

@@ -69,7 +69,7 @@ impl<'a> Coordination<'a> {
         self.apply(&before, &snapshot).map(Contact::Reached)
     }
 
-    /// The same; a remote that does not answer is an error.
+    /// Takes in what the remote has; a remote that does not answer is an error.
     pub fn sync_or_refuse(&self, what: &str) -> Result<Vec<Correction>> {
         match self.sync()? {
             Contact::Reached(notes) => Ok(notes),

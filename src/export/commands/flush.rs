@@ -170,7 +170,7 @@ fn said(done: &Done) -> String {
     }
 }
 
-/// The same for programs.
+/// What a flush came to, for programs.
 fn told(done: &Done) -> Value {
     match done {
         Done::Flushed(flushed) => json!({"flushed": flushed, "bytes_on_the_wire": flushed.sent}),

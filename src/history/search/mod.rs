@@ -188,7 +188,7 @@ fn time_of(line: &[u8]) -> Option<&str> {
     std::str::from_utf8(head.get(begin..begin + length)?).ok()
 }
 
-/// The same thing is in several places: a result in its archive and in the journal, an error at each time
+/// Takes out what is found in several places: a result in its archive and in the journal, an error at each time
 /// that it came again, a call's prompt at the call and at the agent's end.
 fn remove_repeated(hits: &mut Vec<Hit>) {
     let mut seen = BTreeSet::new();

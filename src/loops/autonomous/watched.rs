@@ -49,7 +49,7 @@ pub struct Watched {
     /// The P1 findings or failing tests of the last report that nobody has mended yet.
     #[serde(skip_serializing_if = "is_zero")]
     pub open: u64,
-    /// The same, with no round left: the loop ends, or a person says ship.
+    /// Findings are open and no round is left: the loop ends, or a person says ship.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub out_of_rounds: bool,
     /// The smaller one holds.

@@ -80,7 +80,7 @@ pub struct Item {
     /// What it came from; one source gives one item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The call that a success of makes it done.
+    /// The tool call whose later success makes the item done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -94,7 +94,7 @@ fn with_used((live, summary): (&Live, &SessionSummary)) -> Value {
     value
 }
 
-/// The same for each project, under its path.
+/// The sessions of each project, under its path.
 fn of_all_projects(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let (mut texts, mut values) = (Vec::new(), Vec::new());
     let here = Arguments { all_projects: false, what: None, ..*options };

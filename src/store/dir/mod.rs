@@ -89,7 +89,7 @@ impl Dir {
         self.create_for(name, &mut [IoSlice::new(bytes)], sync, Audience::Owner)
     }
 
-    /// The same for content in pieces.
+    /// Makes a new file of pieces.
     pub fn create_of(&self, name: &str, pieces: &[&[u8]], sync: bool) -> Result<()> {
         let mut slices: Vec<IoSlice> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         self.create_for(name, &mut slices, sync, Audience::Owner)

@@ -53,7 +53,7 @@ impl Dir {
         })
     }
 
-    /// The same under another name; what is neither is refused.
+    /// Copies a file or a folder under another name; what is neither is refused.
     pub fn copy_as(&self, name: &str, to: &Self, new: &str) -> Result<()> {
         match self.kind(name)? {
             Some(Kind::Folder) => {

@@ -94,7 +94,7 @@ impl Journal {
         self.newest_since(None)
     }
 
-    /// The same without the sessions that nothing was added to since then. Of the others all comes:
+    /// All entries of the sessions that something was added to since then. Of those all comes:
     /// where a clock was set, lines of one file are not in the order of their times.
     pub fn newest_since(&self, since: Option<&str>) -> AllEntries<'_> {
         let since = since.and_then(time::parse).map(|time| time.timestamp());

@@ -236,7 +236,7 @@ fn load(command: &LoopCommand, state: &State) -> anyhow::Result<Option<Autonomou
     usable(state)?.map(|found| judged(command, state, found)).transpose()
 }
 
-/// The same; of one whose file is lost, as we left it.
+/// The loop as its file has it; where the file is lost, as we left it.
 fn load_or_restore(command: &LoopCommand, state: &State) -> anyhow::Result<Option<AutonomousLoop>> {
     if let Some(driven) = load(command, state)? {
         return Ok(Some(driven));

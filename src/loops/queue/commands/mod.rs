@@ -73,7 +73,7 @@ fn evidence(project: &Project) -> anyhow::Result<Evidence> {
     Ok(Evidence { head: refs::read(&project.root()?).commit, ..Evidence::default() })
 }
 
-/// The same, with the checkout: where the work has to move from.
+/// What the work has to move from when a loop starts: the evidence with the checkout in it.
 fn evidence_at_start(project: &Project) -> anyhow::Result<Evidence> {
     let (seen, root) = (evidence(project)?, project.root()?);
     let world = World::new(project.process, &root);
