@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::client::settings::faults::{self, Fault};
 use crate::client::settings::scope::Scope;
-use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
 use crate::client::settings::{edit, handler};
+use crate::core::json::tree::{self, Malformed, Member, Node, line_and_column};
 
 pub struct ExaminedSettings {
     pub scope: Scope,

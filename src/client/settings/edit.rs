@@ -8,8 +8,8 @@ use crate::client::settings::handler::{
 use crate::client::settings::layout::Layout;
 use crate::client::settings::matcher::is_equivalent;
 use crate::client::settings::status_line;
-use crate::client::settings::tree::{self, Malformed, Member, Node, line_and_column};
 use crate::core::event::{EventRow, Kind};
+use crate::core::json::tree::{self, Malformed, Member, Node, line_and_column};
 
 /// The text with all our events wired. What is wired already stays as it is.
 pub fn wire(text: &str, launch: &Launch) -> Result<String, Malformed> {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::client::settings::tree::{Node, line_and_column};
+use crate::core::json::tree::{Node, line_and_column};
 
 /// The events whose hooks may forbid something.
 const GUARDS: [&str; 2] = ["PreToolUse", "PermissionRequest"];
@@ -92,7 +92,7 @@ fn check_group(group: &Node, fault: &mut impl FnMut(&Node, &Node, &'static str))
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::settings::tree;
+    use crate::core::json::tree;
 
     #[test]
     fn every_fault_is_named_with_what_the_client_does() {

@@ -6,8 +6,8 @@ use serde_json::json;
 use crate::client::settings::edit::handlers;
 use crate::client::settings::handler::{Launch, is_flush, program_and_args};
 use crate::client::settings::layout::Layout;
-use crate::client::settings::tree::{self, Malformed, Node};
 use crate::core::event::Kind;
+use crate::core::json::tree::{self, Malformed, Node};
 
 /// When something has happened that people elsewhere want to see soon: few enough that a session with
 /// many tool calls starts few programs.

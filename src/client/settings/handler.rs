@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::client::settings::tree::Node;
 use crate::core::command_line;
 use crate::core::event::{EventRow, Kind};
+use crate::core::json::tree::Node;
 
 /// The program's name, with whatever directory before it.
 pub const PROGRAM: &str = "hookkeeper";
@@ -161,7 +161,7 @@ pub fn wired_group(row: &EventRow, launch: &Launch) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::settings::tree;
+    use crate::core::json::tree;
 
     #[test]
     fn ours_is_known_in_every_form() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::settings::edit::{Removable, is_blank};
 use crate::client::settings::layout::Layout;
-use crate::client::settings::tree::{self, Malformed, Node, line_and_column};
+use crate::core::json::tree::{self, Malformed, Node, line_and_column};
 
 /// The text with a value at a path of keys. Objects on the way are made.
 pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Malformed> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::client::settings::edit::item_spans;
-use crate::client::settings::tree::Node;
+use crate::core::json::tree::Node;
 
 pub struct Layout {
     newline: &'static str,

@@ -13,7 +13,6 @@ pub mod layout;
 pub mod matcher;
 pub mod scope;
 pub mod status_line;
-pub mod tree;
 pub mod unwired;
 #[cfg(test)]
 pub mod wiring_files;

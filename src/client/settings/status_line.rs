@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::client::settings::handler::{self, Launch};
 use crate::client::settings::layout::Layout;
-use crate::client::settings::tree::{self, Malformed, Member, Node};
 use crate::core::gate::shell_word;
+use crate::core::json::tree::{self, Malformed, Member, Node};
 
 const KEY: &str = "statusLine";
 /// How often the client asks again while nothing happens, in seconds: ages and retries go on.

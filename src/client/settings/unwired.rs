@@ -4,8 +4,8 @@
 use crate::client::settings::edit::{events, handlers, is_blank};
 use crate::client::settings::faults::{Fault, faults};
 use crate::client::settings::handler::is_ours;
-use crate::client::settings::tree::{self, Node, line_and_column};
 use crate::core::event::Kind;
+use crate::core::json::tree::{self, Node, line_and_column};
 
 /// The events that do not reach us.
 #[derive(Clone, Debug, Default, PartialEq)]

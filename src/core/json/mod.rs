@@ -5,6 +5,7 @@
 //! field that is not there; of two equal keys the last one counts.
 
 pub mod scan;
+pub mod tree;
 
 use std::borrow::Cow;
 use std::fmt;
