@@ -109,6 +109,48 @@ fn a_purge_leaves_what_is_somebody_elses_and_says_so() {
     assert_eq!(left.len(), OTHERS.len() + 1, "{:?}", left.keys());
 }
 
+/// A team's settings: committed where they were made, and cloned.
+#[test]
+fn a_purge_leaves_settings_that_git_has_or_that_came_along() {
+    let git = |dir: &Path, args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
+        let done = git.args(args).current_dir(dir).output().unwrap();
+        assert!(done.status.success(), "{args:?}");
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let file = ".claude/hookkeeper.json";
+    let text = "{\"stuck_after_minutes\": 9}\n";
+    let scratch = in_use();
+    put(&scratch, file, text);
+    git(&scratch.root(), &["add", "--force", file]);
+    git(&scratch.root(), &["commit", "--quiet", "-m", "settings"]);
+    let bare = scratch.home().join("shop.git");
+    git(scratch.home(), &["clone", "--quiet", "--bare", "shop", "shop.git"]);
+    let said = good(scratch.run(&["uninstall", "--purge"], b""));
+    assert!(said.contains(".claude/hookkeeper.json: in git, stays\n"), "{said}");
+    assert!(!said.contains("hookkeeper.json: deleted"), "{said}");
+    assert_eq!(fs::read_to_string(scratch.root().join(file)).unwrap(), text);
+    assert!(!scratch.state().exists());
+
+    let clone = Scratch::new();
+    fs::remove_dir(clone.root()).unwrap();
+    git(clone.home(), &["clone", "--quiet", &bare.display().to_string(), "shop"]);
+    good(clone.run(&["install", "--no-commands"], b""));
+    let dry = good(clone.run(&["uninstall", "--purge", "--dry-run"], b""));
+    assert!(dry.contains(".claude/hookkeeper.json: in git, stays"), "{dry}");
+    good(clone.run(&["uninstall", "--purge"], b""));
+    assert_eq!(git(&clone.root(), &["status", "--short"]), "");
+
+    // From an archive: no git, and there before the first state.
+    let unpacked = Scratch::new();
+    put(&unpacked, file, text);
+    good(unpacked.run(&["install", "--no-commands"], b""));
+    let said = good(unpacked.run(&["uninstall", "--purge"], b""));
+    assert!(said.contains(".claude/hookkeeper.json: not ours, stays"), "{said}");
+    assert_eq!(fs::read_to_string(unpacked.root().join(file)).unwrap(), text);
+}
+
 #[test]
 fn a_purge_of_the_users_own_folder_leaves_what_is_somebody_elses() {
     let scratch = Scratch::new();

@@ -80,6 +80,12 @@ pub fn unhide(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(exclude::clean(&dir, is_needed)?)
 }
 
+/// Whether git has a path of the project in its index.
+pub fn is_tracked(root: &Path, path: &str) -> anyhow::Result<bool> {
+    let Ok(git) = open_git(root) else { return Ok(false) };
+    Ok(git.ask(&["ls-files", "--error-unmatch", "--", path])?.is_good())
+}
+
 /// The checkout that it is asked in.
 pub fn top(git: &Git) -> anyhow::Result<PathBuf> {
     let top = git.answer(&["rev-parse", "--show-toplevel"])?;

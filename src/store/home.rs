@@ -134,10 +134,19 @@ pub fn settings(claude: &Dir, origin: Option<&Origin>) -> (Settings, Option<Stri
 /// The bytes of the project's settings, and how far they are believed.
 fn read_settings(claude: &Dir, origin: Option<&Origin>) -> Result<Option<(Vec<u8>, Trust)>> {
     let Some(bytes) = claude.read_up_to(SETTINGS, LARGEST_SETTINGS)? else { return Ok(None) };
-    let seen = claude.seen(SETTINGS).unwrap_or_default();
-    let is_believed =
-        seen.zip(origin).is_some_and(|(seen, origin)| origin.believes(SETTINGS, &seen));
+    let is_believed = origin.is_some_and(|origin| believes_settings(claude, origin));
     Ok(Some((bytes, if is_believed { Trust::Own } else { Trust::Harmless })))
+}
+
+fn believes_settings(claude: &Dir, origin: &Origin) -> bool {
+    claude.seen(SETTINGS).ok().flatten().is_some_and(|seen| origin.believes(SETTINGS, &seen))
+}
+
+/// Whether the project's settings were made on this machine. Without a state nothing proves it.
+pub fn made_settings(claude: &Dir) -> Result<bool> {
+    let state = claude.sub("state")?;
+    let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
+    Ok(origin.is_some_and(|origin| believes_settings(claude, &origin)))
 }
 
 /// The settings that hold, for who has not opened anything.

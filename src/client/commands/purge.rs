@@ -8,7 +8,7 @@ use crate::loops::autonomous::document::Autonomous;
 use crate::loops::iterative::folder::TASKS;
 use crate::state::Document;
 use crate::store::dir::Dir;
-use crate::store::home::{LOCK, SETTINGS, existing_claude_dir};
+use crate::store::home::{LOCK, SETTINGS, existing_claude_dir, made_settings};
 use crate::store::lock;
 use crate::store::projects;
 use crate::store::settings_file::installs;
@@ -29,16 +29,26 @@ pub enum Mode {
 }
 
 /// Deletes the state and our settings of a project; `.claude` too if nothing else is in it. Gives
-/// the paths below `.claude` of what is not ours and stays.
+/// the paths below `.claude` of what is not ours and stays. Settings that git has or that came with
+/// a checkout are the team's.
 ///
 /// All of it takes another name first, under the lock: who waits for that makes new state, and
 /// nothing of that is deleted.
-pub fn purge_project(root: &Path, home: Option<&Path>, mode: Mode) -> Result<Vec<String>> {
+pub fn purge_project(
+    root: &Path,
+    home: Option<&Path>,
+    has_git_settings: bool,
+    mode: Mode,
+) -> Result<Vec<String>> {
     let mut kept = Vec::new();
     let Some(claude) = existing_claude_dir(root, home)? else { return Ok(kept) };
     if root.join(".claude").is_symlink() {
         let path = root.join(".claude");
         return Err(Error::Planted { path, is: "a link; nothing is deleted through it" });
+    }
+    let keeps_settings = claude.exists(SETTINGS)? && (has_git_settings || !made_settings(&claude)?);
+    if keeps_settings {
+        kept.push(SETTINGS.to_owned());
     }
     if mode == Mode::Preview {
         for name in FOLDERS {
@@ -56,7 +66,9 @@ pub fn purge_project(root: &Path, home: Option<&Path>, mode: Mode) -> Result<Vec
     let purged = claude.make_new(&room)?;
     purge_loop(&claude)?;
     purge_tasks(&claude)?;
-    claude.remove(SETTINGS)?;
+    if !keeps_settings {
+        claude.remove(SETTINGS)?;
+    }
     for name in FOLDERS {
         // What is a mount of its own cannot be moved, nor, on Windows, what the lock is in.
         if claude.exists(name)? && claude.rename_new(name, &purged, name).is_err() {

@@ -25,7 +25,8 @@ pub struct Arguments {
     #[command(flatten)]
     target: SettingsTarget,
     /// Delete the state too: .claude/state, .claude/branches and .claude/hookkeeper.json of this
-    /// project; with `--scope user` also what HookKeeper has in Claude Code's own directory
+    /// project (that file stays if git has it or it was not made here); with `--scope user` also
+    /// what HookKeeper has in Claude Code's own directory
     #[arg(long)]
     purge: bool,
 }
@@ -247,7 +248,9 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
     if places.is_empty() {
         return Ok(vec![format!("{}: there is no state", project.shown(&claude.join("state")))]);
     }
-    let kept = purge_project(&root, project.process.home().as_deref(), mode)?;
+    let has_git_settings = checkout::is_tracked(&root, &format!(".claude/{SETTINGS}"))?;
+    let home = project.process.home();
+    let kept = purge_project(&root, home.as_deref(), has_git_settings, mode)?;
     if let (Mode::Do, Some(client)) = (mode, project.process.client_dir()) {
         // Without it, it is one of those that are gone.
         let _ = projects::forget(&client, &root.canonicalize().unwrap_or_else(|_| root.clone()));
@@ -256,6 +259,7 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
     if let (Some(client), Some(own)) = (client, own) {
         kept.extend(purge_client(&client, mode)?.iter().map(|path| own.join(path)));
     }
+    places.retain(|place| !kept.contains(place));
     let done = |place: &PathBuf| match kept.iter().any(|path| path.starts_with(place)) {
         true if dry => "what is ours would be deleted",
         true => "what is ours is deleted",
@@ -264,6 +268,11 @@ fn purge(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<Strin
     };
     let mut lines: Vec<String> =
         places.iter().map(|place| format!("{}: {}", project.shown(place), done(place))).collect();
-    lines.extend(kept.iter().map(|path| format!("{}: not ours, stays", project.shown(path))));
+    let own_settings = claude.join(SETTINGS);
+    let why = |path: &PathBuf| match has_git_settings && *path == own_settings {
+        true => "in git, stays",
+        false => "not ours, stays",
+    };
+    lines.extend(kept.iter().map(|path| format!("{}: {}", project.shown(path), why(path))));
     Ok(lines)
 }
