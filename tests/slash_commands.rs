@@ -259,3 +259,47 @@ fn git_sees_them_once_they_are_the_teams() {
     assert!(seen.contains("?? .claude/commands/hookkeeper/loop.md"), "{seen}");
     assert!(!seen.contains("settings.local.json"), "one's own file stays hidden: {seen}");
 }
+
+/// The commands start the program by its name, whichever file the hooks are wired in.
+#[test]
+fn install_says_when_the_name_in_them_leads_nowhere() {
+    let mut scratch = project();
+    scratch.env.insert("PATH".into(), "/usr/bin:/bin".into());
+    let said = install(&scratch, &["--no-commands"]);
+    assert!(!said.contains("not on your PATH"), "{said}");
+    let warning = "Warning: the slash commands name `hookkeeper`, which is not on your PATH. Add ";
+    let said = install(&scratch, &["--commands"]);
+    assert!(said.contains(warning), "{said}");
+    assert!(install(&scratch, &[]).contains(warning), "they are there already");
+    let doctor = || {
+        let run = scratch.run(&["doctor", "--json"], b"");
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        let checks = report["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["id"] == "HK025").unwrap().clone()
+    };
+    let check = doctor();
+    assert_eq!(check["level"], "warning", "{check}");
+    let message = check["message"].as_str().unwrap();
+    assert!(message.contains("the slash commands in .claude/commands/hookkeeper"), "{message}");
+    assert!(check["hint"].as_str().unwrap().starts_with("Add "), "{check}");
+    good(scratch.run(&["uninstall"], b""));
+    assert_eq!(doctor()["level"], "ok");
+    let said = install(&scratch, &["--scope", "project", "--commands"]);
+    let both =
+        "Warning: the file and the slash commands name `hookkeeper`, which is not on your PATH.";
+    assert!(said.contains(both), "{said}");
+}
+
+#[test]
+fn install_says_when_the_name_in_them_leads_to_another_program() {
+    let mut scratch = project();
+    let other = scratch.home().join("bin/hookkeeper");
+    fs::create_dir(other.parent().unwrap()).unwrap();
+    fs::write(&other, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", scratch.home().join("bin").display());
+    scratch.env.insert("PATH".into(), path);
+    let said = install(&scratch, &["--commands"]);
+    let warning = "the slash commands name `hookkeeper`, which is another program on your PATH: ~/bin/hookkeeper";
+    assert!(said.contains(warning), "{said}");
+}

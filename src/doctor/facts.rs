@@ -25,6 +25,8 @@ pub struct Facts {
     pub programs: Vec<Program>,
     /// Every `hookkeeper` that the PATH leads to, each file once; the first is what a shell starts.
     pub on_path: Vec<Program>,
+    /// The folders with slash commands of ours, as people write them.
+    pub slash_commands: Vec<&'static str>,
     /// Our plugins that are enabled here, as the client installed them.
     pub installed_plugins: Vec<InstalledPlugin>,
     /// What `install` says that it wired.

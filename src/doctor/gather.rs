@@ -18,6 +18,7 @@ use crate::git::command::Git;
 use crate::process::version::{self, VersionAnswer};
 use crate::process::{Process, client, disk, files, is_program};
 use crate::store::settings_file::SettingsPaths;
+use crate::store::slash_commands::{self, FileStep};
 use crate::store::view::View;
 use crate::turn::root;
 use crate::validate;
@@ -44,6 +45,7 @@ pub fn gather_facts(process: &Process, root: &Path) -> Facts {
         running: process.program(),
         root: root.to_owned(),
         programs: programs(process, &roots, &files),
+        slash_commands: slash_commands(root, home.as_deref(), client_dir.as_deref()),
         recorded: recorded(root, home.as_deref(), client_dir.as_deref()),
         documents: documents(root, home.as_deref()),
         off: process.env("HOOKKEEPER_OFF").as_deref() == Some("1"),
@@ -166,6 +168,19 @@ fn recorded(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<(Sco
     let paths = SettingsPaths { root, home, client };
     let recorded = |scope| Some((scope, paths.wired_file(scope).ok()??));
     Scope::ALL.into_iter().filter_map(recorded).collect()
+}
+
+fn slash_commands(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<&'static str> {
+    let paths = SettingsPaths { root, home, client };
+    let is_there = |scope| {
+        let steps = slash_commands::steps_to_remove(&paths, scope).unwrap_or_default();
+        steps.iter().any(|(_, step)| *step == FileStep::Remove)
+    };
+    let folders = [
+        (Scope::Project, ".claude/commands/hookkeeper"),
+        (Scope::User, "~/.claude/commands/hookkeeper"),
+    ];
+    folders.into_iter().filter(|(scope, _)| is_there(*scope)).map(|(_, shown)| shown).collect()
 }
 
 fn documents(root: &Path, home: Option<&Path>) -> validate::Report {

@@ -1,6 +1,8 @@
 //! HK024 and HK025: whether plugin, settings and program are of one version, and whether it is
 //! clear which program is meant.
 
+use std::path::Path;
+
 use crate::client::version;
 use crate::core::gate::shell_word;
 use crate::core::text::clip;
@@ -90,16 +92,33 @@ fn of_its_program(facts: &Facts, plugin: &InstalledPlugin) -> Option<Finding> {
 pub fn programs(facts: &Facts) -> Vec<Finding> {
     let programs = &facts.on_path;
     let [first, _, ..] = programs.as_slice() else {
-        return vec![Finding::ok(match programs.first() {
-            Some(only) => format!("one on the PATH: {}", spell(facts, only)),
-            None => "none on the PATH here".into(),
-        })];
+        return vec![match programs.first() {
+            Some(only) => Finding::ok(format!("one on the PATH: {}", spell(facts, only))),
+            None => none_on_path(facts),
+        }];
     };
     let all: Vec<String> = programs.iter().map(|program| spell(facts, program)).collect();
     let text = format!("{} on the PATH: {}; a shell starts the first", all.len(), all.join(", "));
     let hint = "Remove those that you do not use.";
     let same = programs.iter().all(|program| answered(program) == answered(first));
     vec![if same { Finding::note(text, hint) } else { Finding::warning(text, hint) }]
+}
+
+/// Hooks that name a program which is not there are HK001's. A plugin puts its own on the PATH of the
+/// client's shell.
+fn none_on_path(facts: &Facts) -> Finding {
+    if facts.slash_commands.is_empty() || facts.plugins().next().is_some() {
+        return Finding::ok("none on the PATH here");
+    }
+    let dir = facts.running.as_deref().and_then(Path::parent);
+    let dir = dir.map_or_else(|| "its directory".into(), |dir| facts.show(dir));
+    Finding::warning(
+        format!(
+            "none on the PATH here, and the slash commands in {} start `hookkeeper` by its name",
+            facts.slash_commands.join(" and ")
+        ),
+        format!("Add {dir} to the PATH that Claude Code is started with."),
+    )
 }
 
 fn spell(facts: &Facts, program: &Program) -> String {

@@ -7,10 +7,11 @@ use anyhow::{Context as _, bail};
 use crate::client::commands::self_test;
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
 use crate::client::commands::slash::{self, CommandsChoice};
+use crate::client::commands::warnings::warnings;
 use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
 use crate::client::settings::status_line::{self, Owner};
-use crate::client::settings::{edit, faults, flush_hooks};
+use crate::client::settings::{edit, flush_hooks};
 use crate::client::version::{self, ClientVersion, OLDEST, Support};
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
@@ -18,7 +19,7 @@ use crate::console::{checkout, diff};
 use crate::core::command_line;
 use crate::core::event::Kind;
 use crate::core::gate::one_line;
-use crate::core::json::tree::{self, Malformed};
+use crate::core::json::tree::Malformed;
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
 use crate::core::time;
@@ -311,78 +312,8 @@ fn is_our_name(name: &str) -> bool {
     command_line::program(&[name.to_owned()]) == PROGRAM
 }
 
-fn is_same_file(a: &Path, b: &Path) -> bool {
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// What would keep the hooks from working, or make them run twice.
-fn warnings(project: &Project, scope: Scope) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let process = project.process;
-    if scope == Scope::Project {
-        warnings.push(format!(
-            "Note: everybody who works in this project reads this file. Their Claude Code must be \
-             {OLDEST} or later: one before 2.1.101 would ignore the whole file, permission rules \
-             included. Who does not have the program gets one hint when a session starts."
-        ));
-    }
-    match (scope, process.on_path(PROGRAM), process.program()) {
-        (Scope::Project, None, program) => {
-            let dir = program.as_deref().and_then(Path::parent).map(PathBuf::from);
-            let dir = dir.map_or_else(|| "its directory".into(), |dir| project.shown(&dir));
-            warnings.push(format!(
-                "Warning: the file names `hookkeeper`, which is not on your PATH. Add {dir} to it, \
-                 or use --scope local."
-            ));
-        }
-        (Scope::Project, Some(found), Some(program)) if !is_same_file(&found, &program) => {
-            warnings.push(format!(
-                "Warning: the file names `hookkeeper`, which is another program on your PATH: {}",
-                project.shown(&found)
-            ));
-        }
-        _ => {}
-    }
-    for other in Scope::ALL {
-        let Ok((path, Some(bytes))) = read_scope(project, other) else { continue };
-        let text = String::from_utf8_lossy(&bytes);
-        let root = tree::parse(&text).ok();
-        let faults = root.map(|root| faults::faults(&text, &root)).unwrap_or_default();
-        for fault in faults.iter().filter(|fault| fault.voids_file) {
-            warnings.push(format!(
-                "Warning: {}:{}: {}: {}. Claude Code applies nothing of that file until it is mended: no hook, \
-                 no permission rule.",
-                project.shown(&path),
-                fault.line,
-                fault.event,
-                fault.what
-            ));
-        }
-        for event in edit::events_with_compound_commands(&text) {
-            warnings.push(format!(
-                "Warning: {}: the {event} hook calls HookKeeper inside a longer command. That is left as it \
-                 is, and now runs beside ours.",
-                project.shown(&path)
-            ));
-        }
-        for plugin in edit::enabled_plugins(&text) {
-            warnings.push(format!(
-                "Warning: {}: the plugin {plugin} is enabled, so each hook would run twice. Disable it, or \
-                 take this out: hookkeeper uninstall --scope {}",
-                project.shown(&path),
-                scope.name()
-            ));
-        }
-        if other != scope && edit::is_wired(&text) {
-            warnings.push(format!(
-                "Warning: {} wires HookKeeper too, so each hook would run twice. Take one out: \
-                 hookkeeper uninstall --scope {}",
-                project.shown(&path),
-                other.name()
-            ));
-        }
-    }
-    warnings
 }
 
 #[cfg(test)]

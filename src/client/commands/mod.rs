@@ -4,3 +4,4 @@ pub mod self_test;
 pub mod settings;
 pub mod slash;
 pub mod uninstall;
+pub mod warnings;

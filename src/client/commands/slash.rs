@@ -86,6 +86,12 @@ pub fn install(
     Ok(lines)
 }
 
+/// Whether there are any of ours.
+pub fn are_written(project: &Project, scope: Scope) -> bool {
+    let steps = with_paths(project, |paths| slash_commands::steps_to_remove(paths, scope));
+    steps.is_ok_and(|steps| steps.iter().any(|(_, step)| *step == FileStep::Remove))
+}
+
 /// Takes them out, and says what was done or would be.
 pub fn uninstall(project: &Project, scope: Scope, dry: bool) -> anyhow::Result<Vec<String>> {
     let steps = with_paths(project, |paths| match dry {
