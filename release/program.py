@@ -75,7 +75,7 @@ class Program:
             page = self.printed("man", *words)
             pages[f"man/{name}.1"] = page
             below = re.findall(r"^([\w-]+)\(1\)$", page.decode().replace("\\-", "-"), re.M)
-            waiting += [[*words, child.removeprefix(f"{name}-")] for child in below if not child.endswith("-help")]
+            waiting += [[*words, child.removeprefix(f"{name}-")] for child in below]
         return pages
 
     def printed(self, *arguments: str) -> bytes:

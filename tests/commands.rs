@@ -517,7 +517,8 @@ fn completions_and_manual_know_every_command() {
     }
     let page = good(scratch.run(&["man"], b""));
     assert!(
-        page.contains(".TH hookkeeper 1")
+        page.contains(".TH hookkeeper 1 \"\" \"hookkeeper 0.1.0\" \"HookKeeper\"\n")
+            && !page.contains("hookkeeper\\-help(1)")
             && commands.iter().all(|c| page.contains(&c.replace('-', "\\-"))),
         "{page}"
     );
@@ -527,6 +528,12 @@ fn completions_and_manual_know_every_command() {
         assert!(help.contains("Example"), "{command}: {help}");
     }
     misused(&scratch.run(&["man", "nonsense"], b""), "there is no command `nonsense`");
+    misused(&scratch.run(&["man", "loop", "help"], b""), "there is no command `loop help`");
+    // Examples are lines to copy: a page does not fill them.
+    let page = good(scratch.run(&["man", "loop", "start"], b""));
+    assert!(page.contains(".TH hookkeeper\\-loop\\-start 1 \"\" \"hookkeeper 0.1.0\""), "{page}");
+    let examples = page.split_once("\n.SH EXAMPLES\n.nf\nhookkeeper loop start").unwrap().1;
+    assert!(examples.ends_with("\n.fi\n") && !page.contains("EXTRA"), "{page}");
 }
 
 /// What is wrong whatever the state is: the exit code says that another call is needed.
