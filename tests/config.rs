@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use support::{Scratch, good, refused};
+use support::{Scratch, good, misused, refused};
 
 fn file(scratch: &Scratch) -> PathBuf {
     scratch.root().join(".claude/hookkeeper.json")
@@ -93,6 +93,9 @@ fn what_does_not_fit_is_not_written() {
         (&["record", "perhaps"], "true or false"),
         (&["durability", "most"], "one of none, classed, data, full"),
         (&["redact", "("], "the pattern `(` in `redact` is no"),
+        (&["redact", "a*"], "the pattern `a*` in `redact` matches the empty text"),
+        (&["redact", "CORP-[0-9]+", ".*"], "the pattern `.*` in `redact` matches the empty text"),
+        (&["redact", ""], "the pattern `` in `redact` matches the empty text"),
         (
             &["systems", "off"],
             "`systems` is a group of settings: systems.loop, systems.branch_loop",
@@ -119,10 +122,13 @@ fn what_does_not_fit_is_not_written() {
             run.stderr
         );
     }
-    refused(
-        &scratch.run(&["config", "set", "record", "on", "--scope", "user"], b""),
-        "--scope project",
-    );
+    for (args, says) in [
+        (["record", "on", "--scope", "user"], "use --scope project"),
+        (["durability", "none", "--scope", "user"], "use --scope project"),
+        (["export.off", "true", "--scope", "project"], "use --scope user"),
+    ] {
+        misused(&scratch.run(&[&["config", "set"][..], &args].concat(), b""), says);
+    }
 }
 
 #[test]
@@ -285,4 +291,66 @@ fn a_value_that_is_shown_in_place_of_a_broken_one_is_said_to_be() {
         let other = scratch.run(&["config", "get", "keep_backups"], b"");
         assert_eq!(other.stderr.is_empty(), !text.ends_with(",}"), "{text}: {}", other.stderr);
     }
+}
+
+/// A file with such patterns, written by hand: the others hold.
+#[test]
+fn a_pattern_that_matches_the_empty_text_is_dropped_and_said() {
+    let scratch = project();
+    fs::write(file(&scratch), "{\"redact\": [\".*\", \"CORP-[0-9]+\", \"\"]}").unwrap();
+    assert_eq!(setting(&scratch, "redact")["value"], json!(["CORP-[0-9]+"]));
+    let remarks = list(&scratch)["remarks"].to_string();
+    for pattern in [".*", ""] {
+        let said = format!("the pattern `{pattern}` in `redact` matches the empty text");
+        assert!(remarks.contains(&said), "{remarks}");
+    }
+    scratch.hook(&support::event("s1", "UserPromptSubmit", json!({"prompt": "See CORP-1 there"})));
+    let task = scratch.doc("session/live/s1.json")["task"].to_string();
+    assert!(task.contains("See") && task.contains("there") && !task.contains("CORP-1"), "{task}");
+}
+
+#[test]
+fn a_broken_file_is_described_in_one_way() {
+    let scratch = project();
+    for (text, why) in [
+        ("{\"notify\":", "line 1, column 11: the text ends where a value must stand"),
+        (
+            "{\n  \"record\": true,\n}",
+            "line 3, column 1: a comma before `}` is not allowed in JSON",
+        ),
+        ("{ broken", "line 1, column 3: a key in double quotes must stand here"),
+        ("[]", "line 1, column 1: the settings must be a JSON object"),
+    ] {
+        fs::write(file(&scratch), text).unwrap();
+        let says = format!(".claude/hookkeeper.json: {why}\n");
+        let listed = good(scratch.run(&["config", "list"], b""));
+        assert!(listed.contains(&says), "{text}: {listed}");
+        let got = scratch.run(&["config", "get", "notify"], b"");
+        assert_eq!(got.stderr, format!("hookkeeper: {says}"), "{text}");
+        refused(&scratch.run(&["config", "set", "notify", "on"], b""), &says);
+    }
+}
+
+/// Nothing tells a person's file that is older than the state from one that a clone brought.
+#[test]
+fn a_file_that_is_older_than_the_state_is_not_said_to_have_come_with_a_checkout() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.root().join(".claude")).unwrap();
+    fs::write(file(&scratch), "{\"record\": true, \"stuck_after_minuts\": 3}").unwrap();
+    let said = good(scratch.run(&["config"], b""));
+    let origin = "the file was not written here by hookkeeper (it may have come with a checkout); \
+        `hookkeeper trust` takes it up";
+    for line in [
+        format!(".claude/hookkeeper.json: `record` does not hold: {origin}\n"),
+        format!(
+            ".claude/hookkeeper.json: it has a key that is no setting (did you mean `stuck_after_minutes`?), and is not shown: {origin} \
+             (it stays in the file)\n"
+        ),
+    ] {
+        assert!(said.contains(&line), "{said}");
+    }
+    assert!(!said.contains("minuts") && !said.contains('…'), "{said}");
+    good(scratch.run(&["trust", "--yes"], b""));
+    let said = good(scratch.run(&["config"], b""));
+    assert!(said.contains("did you mean `stuck_after_minutes`?"), "{said}");
 }

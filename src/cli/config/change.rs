@@ -7,10 +7,11 @@ use crate::cli::config::{Scope, refused, unknown};
 use crate::client::commands::settings::decode;
 use crate::client::settings::keys;
 use crate::console::project::Project;
+use crate::console::usage::usage;
 use crate::core::json::tree::Malformed;
 use crate::core::outcome::Outcome;
 use crate::core::settings::Settings;
-use crate::core::settings::layers::{Fault, Layers, Origin};
+use crate::core::settings::layers::{Fault, Layers, NOT_WRITTEN_HERE, Origin};
 use crate::core::settings::table::{self, Setting, TABLE, Trust};
 use crate::state::Source;
 use crate::store::Store;
@@ -71,13 +72,13 @@ fn change(
             bail!("only a person can set `{key}`: run this in a terminal, not from Claude Code")
         }
         (Trust::Person, Some(Scope::Project)) => {
-            bail!("no project's file may set `{key}`: use --scope user")
+            bail!(usage(format!("no project's file may set `{key}`: use --scope user")))
         }
         (Trust::Person, _) => change_users(project, edit),
         (Trust::Harmless | Trust::Own, Some(Scope::User)) => {
-            bail!(
+            bail!(usage(format!(
                 "hooks read `{key}` from the project's .claude/{SETTINGS} alone: use --scope project"
-            )
+            )))
         }
         (Trust::Harmless | Trust::Own, _) => {
             let file = format!(".claude/{SETTINGS}");
@@ -115,7 +116,7 @@ fn change_own(
     })
 }
 
-/// A file that came with a checkout would be believed as a whole once we have written it.
+/// A file that was not written here would be believed as a whole once we have written it.
 fn ensure_trusted(store: &Store, bytes: Option<&[u8]>) -> anyhow::Result<()> {
     if store.believes(SETTINGS) {
         return Ok(());
@@ -127,7 +128,7 @@ fn ensure_trusted(store: &Store, bytes: Option<&[u8]>) -> anyhow::Result<()> {
     let more: Vec<String> = more.map(|remark| format!("`{}`", remark.key)).collect();
     ensure!(
         more.is_empty(),
-        ".claude/{SETTINGS} came with a checkout and sets more than it may ({}); \
+        ".claude/{SETTINGS} {NOT_WRITTEN_HERE} and sets more than it may ({}); \
          `hookkeeper trust` in a terminal takes it up first",
         more.join(", ")
     );

@@ -41,6 +41,12 @@ pub struct Malformed {
     pub what: String,
 }
 
+impl Malformed {
+    pub fn at(line: usize, column: usize, what: &str) -> Self {
+        Self { line, column, what: what.to_owned() }
+    }
+}
+
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.what)

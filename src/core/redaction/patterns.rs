@@ -40,6 +40,8 @@ pub fn fault(source: &str) -> Option<&'static str> {
         return Some("is too long");
     }
     match Pattern::new(source) {
+        // It would match between any two characters, or all there is.
+        Some(pattern) if pattern.regex.is_match("") => Some("matches the empty text"),
         Some(_) => None,
         None if Regex::new(source).is_ok() => Some("is too large"),
         None => Some("is no regular expression"),

@@ -10,6 +10,12 @@ use crate::core::settings::table::{Setting, Trust};
 use crate::core::settings::{Place, Settings, misfit, parse, walk};
 use crate::core::text::clip;
 
+/// Of a file that is there since before the state: a clone or an archive brought it, or a person wrote
+/// it before the first hook ran. Nothing tells these apart.
+pub const NOT_WRITTEN_HERE: &str =
+    "was not written here by hookkeeper (it may have come with a checkout)";
+/// What stands for a key that somebody else wrote and nobody has taken up yet.
+const HIDDEN_KEY: &str = "…";
 /// Characters of a key that somebody else wrote.
 const LONGEST_KEY: usize = 80;
 
@@ -57,7 +63,7 @@ pub enum Fault {
     Unknown { nearest: Option<String> },
     /// The value does not fit; in words.
     Wrong(String),
-    /// The file came with a checkout, and this is more than it may set.
+    /// The file was not written here, and this is more than it may set.
     Untrusted,
     /// A project's file may never set it.
     ForPersons,
@@ -92,13 +98,22 @@ impl Remark {
     pub fn text(&self) -> String {
         let (place, key) = (self.origin.place(), clip(&self.key, LONGEST_KEY));
         match &self.what {
+            Fault::Unknown { nearest } if self.key == HIDDEN_KEY => {
+                // What is like it is a word of ours.
+                let near = nearest.as_ref().map(|near| format!(" (did you mean `{near}`?)"));
+                format!(
+                    "{place}: it has a key that is no setting{}, and is not shown: the file \
+                     {NOT_WRITTEN_HERE}; `hookkeeper trust` takes it up",
+                    near.unwrap_or_default()
+                )
+            }
             Fault::Unknown { nearest: Some(near) } => {
                 format!("{place}: there is no setting `{key}`; did you mean `{near}`?")
             }
             Fault::Unknown { nearest: None } => format!("{place}: there is no setting `{key}`"),
             Fault::Wrong(why) => format!("{place}: {why}"),
             Fault::Untrusted => format!(
-                "{place}: `{key}` does not hold: the file came with a checkout; \
+                "{place}: `{key}` does not hold: the file {NOT_WRITTEN_HERE}; \
                  `hookkeeper trust` takes it up"
             ),
             Fault::ForPersons => {
@@ -170,7 +185,7 @@ impl Resolved {
                 Place::Unknown if key == "$schema" => None,
                 Place::Unknown => Some(Fault::Unknown { nearest: nearest(table, key) }),
             };
-            self.remark(origin, if is_unknown && is_foreign { "…" } else { key }, what);
+            self.remark(origin, if is_unknown && is_foreign { HIDDEN_KEY } else { key }, what);
         });
     }
 

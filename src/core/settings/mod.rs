@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::core::json::tree::{self, Malformed};
 use crate::core::text::clip;
 use export::ExportFields;
 use field::Field;
@@ -199,8 +200,23 @@ fn misfit(key: &str, row: &Setting, value: &Value) -> String {
 pub fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err("it is not a JSON object".into()),
-        Err(error) => Err(error.to_string()),
+        Ok(_) => Err(Malformed::at(1, 1, "the settings must be a JSON object").to_string()),
+        Err(error) => Err(why_no_json(bytes, &error)),
+    }
+}
+
+/// In the words of who edits such a file, which name line and column.
+fn why_no_json(bytes: &[u8], error: &serde_json::Error) -> String {
+    match std::str::from_utf8(bytes).map(tree::parse) {
+        Ok(Err(malformed)) => malformed.to_string(),
+        // A byte order mark, or nested deeper than hooks read.
+        Ok(Ok(_)) => {
+            let what = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            let what = what.strip_suffix(&place).unwrap_or(&what);
+            Malformed::at(error.line(), error.column(), what).to_string()
+        }
+        Err(_) => "it is not UTF-8".into(),
     }
 }
 
