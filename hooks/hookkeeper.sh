@@ -41,7 +41,8 @@ done
 # Then one that is installed. bin/ of this plugin may be on the PATH too, and only leads back here.
 rest=$PATH: PATH=
 while [ -n "$rest" ]; do
-  [ "${rest%%:*}" -ef "$root/bin" ] || PATH=$PATH${PATH:+:}${rest%%:*}
+  # Without a root that would be the system's own /bin.
+  { [ -n "$root" ] && [ "${rest%%:*}" -ef "$root/bin" ]; } || PATH=$PATH${PATH:+:}${rest%%:*}
   rest=${rest#*:}
 done
 PATH=${PATH:+$PATH:}${CLAUDE_PLUGIN_DATA:+$CLAUDE_PLUGIN_DATA/bin:}${CARGO_HOME:-$HOME/.cargo}/bin

@@ -113,6 +113,17 @@ def an_older_program_says_so(bench):
     bench.run(program, "hook", stdin=later, env={"HOOKKEEPER_PLUGIN": "99.0.0"}).says("")
 
 
+def without_a_root_the_path_stays(bench):
+    """A client that does not name the plugin's folder: `/bin` is not taken for the plugin's own."""
+    program = bench.root / "found/hookkeeper"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$PATH"\n')
+    program.chmod(0o755)
+    said = bench.run(REPOSITORY / "hooks/hookkeeper.sh", "PostToolUse", stdin="{}",
+                     env={"CLAUDE_PLUGIN_ROOT": "", "PATH": f"{program.parent}:/usr/bin:/bin"}).works()
+    expect("the PATH", said.stdout.startswith(f"{program.parent}:/usr/bin:/bin:"), True, said)
+
+
 def installed_plugin(bench):
     """The plugin's folder, after what the client does; whether the program is in it is the registry's to say."""
     folder = bench.root / "a plugin"
@@ -138,4 +149,5 @@ def without_program():
 
 
 TESTS = (the_lock_names_no_host, npm_ci_brings_the_program, a_lock_with_digests, a_registry_without_it_leaves_a_hint,
-         a_program_of_another_system, the_plugins_own_program_comes_first, an_older_program_says_so)
+         a_program_of_another_system, the_plugins_own_program_comes_first, without_a_root_the_path_stays,
+         an_older_program_says_so)
