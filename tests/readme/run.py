@@ -34,6 +34,8 @@ NAMES = {f"hookkeeper {name}" for name in ("loop", "branch loop", "autonomous", 
                                            "config set", "run-gate", "run-verify")}
 # These send: tests/export.rs runs them, with a collector.
 ELSEWHERE = tuple(f"hookkeeper export {name}" for name in ("test", "flush", "follow", "backfill"))
+# Where the repository will be, and its files.
+ADDRESS = re.compile(r"https://github\.com/hookkeeper/hookkeeper/(?:blob|tree)/main/(.+)")
 WORDS = 1500
 # A line of ours in a block of whatever kind, or after an indent; a service's and cron's name the program by its path.
 SHOWN = re.compile(r"^(?: {4,}|\$ )?(?:ExecStart=)?(?:\S*/)?hookkeeper (.*)$")
@@ -202,13 +204,20 @@ def misplaced(pages):
 
 
 def missing_links(pages):
-    """Links to files of the repository, and to headings in them."""
+    """Links to files of the repository, and to headings in them. Pages of docs/ are a book too, which has nothing but
+    docs/: they name other files by the repository's address."""
     for page in pages:
         for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", page.read_text()):
             path, _, heading = (target[0] or target[1]).partition("#")
-            if "://" in path:
+            by_address = ADDRESS.match(path)
+            if "://" in path and not by_address:
                 continue
-            to = (page.parent / path).resolve() if path else page
+            if by_address:
+                to = REPOSITORY / by_address[1]
+            else:
+                to = (page.parent / path).resolve() if path else page
+                if page.parent == REPOSITORY / "docs" and page.parent not in to.parents:
+                    yield f"{page.name} leads to {path}, which is outside the book"
             if not to.exists() or heading and heading not in headings(to):
                 yield f"{page.name} leads to {path}#{heading}, which is not there"
 
