@@ -174,7 +174,7 @@ fn act(book: &mut TaskDocuments, dice: &mut Dice) {
         6 => advance::no_signal(book),
         7 if review::is_on(book) => {
             let said = dice.one(&["TASK_VERIFIED", "TASK_VERIFIED", "TASK_GAPS", "BLOCKED: x"]);
-            let _ = review::take(book, &[UnitSignal::parse(said).unwrap()]);
+            let _ = review::record_verdict(book, &[UnitSignal::parse(said).unwrap()]);
             return;
         }
         7 => {

@@ -7,7 +7,7 @@
     reason = "a test reads the source"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,27 @@ fn imports_go_one_way() {
         }
     }
     assert!(wrong.is_empty(), "a room uses one above it:\n{}", wrong.join("\n"));
+}
+
+/// `commands` is one room above; inside it the features must not lean on each other in a circle either.
+#[test]
+fn commands_of_features_need_each_other_one_way() {
+    let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in sources().iter().filter(|file| room(&file.module).as_deref() == Some("commands")) {
+        let paths = crate_paths(&file.text);
+        let commands = paths.into_iter().filter(|path| room(path).as_deref() == Some("commands"));
+        let others = commands.map(|path| path[0].clone()).filter(|it| *it != file.module[0]);
+        needs.entry(file.module[0].clone()).or_default().extend(others);
+    }
+    assert!(needs["loops"].contains("branch"), "{needs:?}");
+    // Whoever needs nobody is taken away, until nobody is left: or a circle is.
+    while let Some(free) = needs.iter().find(|(_, of)| of.is_empty()).map(|(it, _)| it.clone()) {
+        needs.remove(&free);
+        needs.values_mut().for_each(|of| {
+            of.remove(&free);
+        });
+    }
+    assert!(needs.is_empty(), "these commands need each other in a circle: {needs:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use crate::agents::commands as agents;
-use crate::branch::commands as branch;
+use crate::cli::branch;
 use crate::cli::{config, demo, help, record, replay, reset, shell, trust};
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;

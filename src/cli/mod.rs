@@ -3,6 +3,7 @@
 //! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
 //! [`Outcome`].
 
+pub mod branch;
 pub mod command;
 pub mod config;
 pub mod demo;
@@ -23,7 +24,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use command::Command;
 
 use crate::agents::commands as agents;
-use crate::branch::commands as branch;
 use crate::client::commands::{install, uninstall};
 use crate::compaction::commands as backup;
 use crate::console::project::Project;

@@ -13,7 +13,7 @@ pub fn start_obstacle(state: &Execution, id: &str) -> Option<String> {
             return Some("the execution is stopped; `execute resume` goes on".into());
         }
         ExecutionStatus::Abandoned => return Some(explain_abandoned(state)),
-        _ => {}
+        ExecutionStatus::Pending | ExecutionStatus::InProgress | ExecutionStatus::Completed => {}
     }
     match task.status {
         TaskStatus::Pending | TaskStatus::Failed => {}

@@ -97,7 +97,7 @@ impl Source<'_> {
                         return false;
                     }
                     if let Some(entry) = read::parse(line) {
-                        self.take(&without_secrets(entry), position, way, batch);
+                        self.add_line(&without_secrets(entry), position, way, batch);
                     }
                     batch.lines += 1;
                     batch.bytes += line.len() as u64;
@@ -109,7 +109,7 @@ impl Source<'_> {
         true
     }
 
-    fn take(&self, entry: &Entry, position: &mut Position, way: &mut Way, batch: &mut Batch) {
+    fn add_line(&self, entry: &Entry, position: &mut Position, way: &mut Way, batch: &mut Batch) {
         let is_wanted = self.since.is_none_or(|since| entry.time.as_str() >= since);
         let spans = position.track.spans(entry, way.send);
         if let Some(counters) = way.counters.as_deref_mut().filter(|_| self.counts) {

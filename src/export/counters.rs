@@ -176,7 +176,21 @@ impl Counters {
                     self.add(&VERDICTS, &attributes, 1.0);
                 }
             }
-            _ => {}
+            EntryKind::Start
+            | EntryKind::Prompt
+            | EntryKind::Command
+            | EntryKind::Call
+            | EntryKind::AgentStart
+            | EntryKind::Compacted
+            | EntryKind::Stop
+            | EntryKind::Gate
+            | EntryKind::Handoff
+            | EntryKind::Model
+            | EntryKind::Notification
+            | EntryKind::Rejected
+            | EntryKind::Spooled
+            | EntryKind::Run
+            | EntryKind::Other => {}
         }
     }
 

@@ -113,7 +113,22 @@ fn of_kind(attributes: &mut Attributes, entry: &Entry, send: WhatToSend) {
                 end_attributes(attributes, &end);
             }
         }
-        _ => {}
+        EntryKind::Start
+        | EntryKind::Prompt
+        | EntryKind::Command
+        | EntryKind::Recovered
+        | EntryKind::Compact
+        | EntryKind::Compacted
+        | EntryKind::Stop
+        | EntryKind::Loop
+        | EntryKind::Gate
+        | EntryKind::Handoff
+        | EntryKind::Model
+        | EntryKind::Notification
+        | EntryKind::Rejected
+        | EntryKind::Spooled
+        | EntryKind::Run
+        | EntryKind::Other => {}
     }
 }
 

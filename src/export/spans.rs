@@ -84,7 +84,17 @@ impl Track {
             | EntryKind::Loop
             | EntryKind::Gate
             | EntryKind::Model => vec![self.moment(entry, send)],
-            _ => Vec::new(),
+            EntryKind::Command
+            | EntryKind::Call
+            | EntryKind::Error
+            | EntryKind::Recovered
+            | EntryKind::Compacted
+            | EntryKind::Stop
+            | EntryKind::Handoff
+            | EntryKind::Rejected
+            | EntryKind::Spooled
+            | EntryKind::Run
+            | EntryKind::Other => Vec::new(),
         }
     }
 

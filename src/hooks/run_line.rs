@@ -54,7 +54,18 @@ pub fn entry(event: &Event, context: &Context) -> Entry {
         EntryKind::Notification => {
             entry.what(name("notification_type")).text(text("message", LONGEST_TEXT))
         }
-        _ => entry,
+        EntryKind::End
+        | EntryKind::AgentStart
+        | EntryKind::AgentEnd
+        | EntryKind::Error
+        | EntryKind::Recovered
+        | EntryKind::Loop
+        | EntryKind::Gate
+        | EntryKind::Handoff
+        | EntryKind::Rejected
+        | EntryKind::Spooled
+        | EntryKind::Run
+        | EntryKind::Other => entry,
     };
     entry.call = event.text("tool_use_id");
     event.kind.wire().clone_into(&mut entry.event);

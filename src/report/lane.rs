@@ -65,7 +65,26 @@ impl Lane {
             EntryKind::Prompt | EntryKind::Command if self.agent.is_none() => {
                 self.busy.push((moment, moment));
             }
-            _ => {}
+            EntryKind::Start
+            | EntryKind::End
+            | EntryKind::Prompt
+            | EntryKind::Command
+            | EntryKind::Call
+            | EntryKind::Tool
+            | EntryKind::Error
+            | EntryKind::Recovered
+            | EntryKind::Compact
+            | EntryKind::Compacted
+            | EntryKind::Stop
+            | EntryKind::Loop
+            | EntryKind::Gate
+            | EntryKind::Handoff
+            | EntryKind::Model
+            | EntryKind::Notification
+            | EntryKind::Rejected
+            | EntryKind::Spooled
+            | EntryKind::Run
+            | EntryKind::Other => {}
         }
         let is_end = entry.kind == EntryKind::End;
         if let Some((_, end)) = self.busy.last_mut().filter(|_| !is_end) {

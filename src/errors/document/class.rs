@@ -58,7 +58,11 @@ impl Class {
             Self::Network => doubled(30),
             Self::RateLimit => doubled(60).min(300),
             Self::Resource => 30,
-            _ => 0,
+            Self::Timeout
+            | Self::Syntax
+            | Self::Permission
+            | Self::Deterministic
+            | Self::Unknown => 0,
         }
     }
 

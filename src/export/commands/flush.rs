@@ -93,12 +93,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             Err(error) => return Err(error),
         };
         failed.extend(trouble(&done).map(|why| format!("{name}{why}")));
-        let mut told = told(&done);
+        let mut told = flush_as_json(&done);
         if let (true, Some(told)) = (options.all_projects, told.as_object_mut()) {
             told.insert("project".into(), project.shown(&root).into());
         }
         all.push(told);
-        lines.push(format!("{name}{}", said(&done)));
+        lines.push(format!("{name}{}", flush_in_words(&done)));
     }
     let code = u8::from(!failed.is_empty());
     let stderr = (code > 0).then(|| failed.join("\n").into());
@@ -135,13 +135,13 @@ pub fn backfill(project: &Project, options: &BackfillArguments) -> anyhow::Resul
     let failed = trouble(&done);
     let code = u8::from(failed.is_some());
     let stdout = match options.json {
-        true => print_json(&told(&done))?.stdout,
-        false => Some(said(&done).into()),
+        true => print_json(&flush_as_json(&done))?.stdout,
+        false => Some(flush_in_words(&done).into()),
     };
     Ok(Outcome { stdout, stderr: failed.map(Into::into), code })
 }
 
-fn said(done: &Done) -> String {
+fn flush_in_words(done: &Done) -> String {
     match done {
         Done::Flushed(flushed) => {
             let count =
@@ -171,10 +171,10 @@ fn said(done: &Done) -> String {
 }
 
 /// What a flush came to, for programs.
-fn told(done: &Done) -> Value {
+fn flush_as_json(done: &Done) -> Value {
     match done {
         Done::Flushed(flushed) => json!({"flushed": flushed, "bytes_on_the_wire": flushed.sent}),
-        other => json!({"flushed": null, "why": said(other)}),
+        other => json!({"flushed": null, "why": flush_in_words(other)}),
     }
 }
 

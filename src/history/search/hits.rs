@@ -106,7 +106,17 @@ pub fn in_entry(entry: &Entry, needle: &Needle) -> Vec<Hit> {
         EntryKind::Run | EntryKind::Spooled | EntryKind::Other | EntryKind::End => {
             return Vec::new();
         }
-        _ => HitKind::Other,
+        EntryKind::Start
+        | EntryKind::Tool
+        | EntryKind::AgentStart
+        | EntryKind::Recovered
+        | EntryKind::Compact
+        | EntryKind::Compacted
+        | EntryKind::Loop
+        | EntryKind::Gate
+        | EntryKind::Model
+        | EntryKind::Notification
+        | EntryKind::Rejected => HitKind::Other,
     };
     let id = entry.call.as_deref().unwrap_or_default();
     in_fields().map(|text| hit(kind, id, text, of_session())).into_iter().collect()

@@ -32,7 +32,7 @@ pub struct Installs {
 }
 
 impl Installs {
-    pub fn of(file: &Path, client: Option<&Path>) -> Result<Self> {
+    pub fn into_file(file: &Path, client: Option<&Path>) -> Result<Self> {
         let file =
             match (file.parent().map(|parent| (parent, parent.canonicalize())), file.file_name()) {
                 (Some((_, Ok(parent))), Some(name)) => parent.join(name),

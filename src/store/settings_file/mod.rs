@@ -71,7 +71,7 @@ impl SettingsFile {
         let backups = state.make("settings")?;
         let record = read_record(&backups)?;
         let name = file_name(&real);
-        let installs = Installs::of(&path, paths.client)?;
+        let installs = Installs::into_file(&path, paths.client)?;
         let file = Self { path, scope, dir, name, backups, record, installs, _lock: lock };
         file.keep_leftover()?;
         Ok(file)

@@ -85,7 +85,7 @@ impl SettingsPaths<'_> {
 
     /// What was there before the installs that led to `now`; see [`Original`]. Takes no lock.
     pub fn original(&self, scope: Scope, now: &[u8]) -> Result<Recorded> {
-        let installs = Installs::of(&self.path(scope)?, self.client)?;
+        let installs = Installs::into_file(&self.path(scope)?, self.client)?;
         match self.backups(scope)? {
             Some(backups) => {
                 find_original(&backups, self.wired_file(scope)?.as_ref(), &installs, now)

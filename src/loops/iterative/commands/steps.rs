@@ -75,7 +75,7 @@ pub fn signal(at: &TaskCommand, slug: &str, text: &str) -> anyhow::Result<Outcom
     at.change(Some(slug), |task, state| {
         at.command.ensure_running(task, state)?;
         if review::is_on(&task.documents) {
-            rule(review::take(&mut task.documents, &[said]))?;
+            rule(review::record_verdict(&mut task.documents, &[said]))?;
             task.signals = at.command.session.is_some();
             return Ok(task.reason().to_string());
         }

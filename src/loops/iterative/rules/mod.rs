@@ -219,7 +219,7 @@ impl IterativeLoop {
         let mut note = None;
         if review::is_on(&self.documents) && !self.signalled {
             let said = UnitSignal::parse_all(stop.message);
-            return Ok(review::take(&mut self.documents, &said).err());
+            return Ok(review::record_verdict(&mut self.documents, &said).err());
         }
         if self.documents.state.current().is_some() && !self.signalled {
             let said = of_the_unit(&self.documents, UnitSignal::parse_all(stop.message));

@@ -36,7 +36,7 @@ pub fn waits(documents: &TaskDocuments) -> bool {
 }
 
 /// Takes what was said of the whole. An error says why that does not count; the turn does.
-pub fn take(documents: &mut TaskDocuments, said: &[UnitSignal]) -> Result<(), String> {
+pub fn record_verdict(documents: &mut TaskDocuments, said: &[UnitSignal]) -> Result<(), String> {
     let of_whole = |said: &&UnitSignal| said.unit.as_deref().is_none_or(|unit| unit == WHOLE);
     let blocked = said.iter().filter(of_whole).find_map(|said| match &said.signal {
         Signal::Blocked(why) => Some(why.clone()),
