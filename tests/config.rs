@@ -354,3 +354,11 @@ fn a_file_that_is_older_than_the_state_is_not_said_to_have_come_with_a_checkout(
     let said = good(scratch.run(&["config"], b""));
     assert!(said.contains("did you mean `stuck_after_minutes`?"), "{said}");
 }
+
+#[test]
+fn an_endpoint_that_is_set_names_what_sends() {
+    let scratch = Scratch::new();
+    let said =
+        good(scratch.run(&["config", "set", "export.endpoint", "https://otel.example"], b""));
+    assert!(said.contains("`hookkeeper install` wires a hook that sends"), "{said}");
+}

@@ -35,11 +35,21 @@ pub fn set(
         other => other.to_string(),
     };
     let place = change(project, row, name, scope, |text, path| keys::set(text, path, &value))?;
-    Ok(Outcome::printed(match place {
+    let mut text = match place {
         Changed::Yes(file) => format!("{file}: {key} is {shown}"),
         Changed::No(file) => format!("{file}: {key} is {shown} already"),
-    }))
+    };
+    for (_, next) in NEXT.iter().filter(|(of, _)| *of == row.key) {
+        text = format!("{text}\n{next}");
+    }
+    Ok(Outcome::printed(text))
 }
+
+/// Settings that do nothing by themselves, and what is to be done next.
+const NEXT: [(&str, &str); 1] = [(
+    "export.endpoint",
+    "Try it with `hookkeeper export test`; `hookkeeper install` wires a hook that sends.",
+)];
 
 pub fn unset(project: &Project, key: &str, scope: Option<Scope>) -> anyhow::Result<Outcome> {
     let Some((row, name)) = table::find(TABLE, key) else { return Ok(unknown(key)) };
