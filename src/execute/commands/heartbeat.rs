@@ -9,7 +9,7 @@ use crate::execute::TasksFolder;
 use crate::execute::commands::OnlyTarget;
 use crate::execute::document::{ClaimState, TaskRecord};
 use crate::execute::remote::Coordination;
-use crate::execute::remote::wire::Pushed;
+use crate::execute::remote::push::Pushed;
 
 #[derive(clap::Args)]
 pub struct Arguments {

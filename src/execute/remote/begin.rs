@@ -2,7 +2,7 @@
 
 use crate::execute::document::{ClaimState, TaskStatus};
 use crate::execute::remote::contact::{Coordination, NewClaim};
-use crate::execute::remote::wire::Pushed;
+use crate::execute::remote::push::Pushed;
 use crate::execute::{Correction, Result, task_branch, worktree, worktree_status};
 
 impl Coordination<'_> {

@@ -8,7 +8,8 @@ use crate::execute::document::{
 };
 use crate::execute::remote::apply::{self, Reading};
 use crate::execute::remote::claim::{ClaimRecord, VERSION};
-use crate::execute::remote::wire::{Pushed, Snapshot, Trouble, Update, Wire, claim_ref};
+use crate::execute::remote::push::{Pushed, Update};
+use crate::execute::remote::wire::{Snapshot, Trouble, Wire, claim_ref};
 use crate::execute::{Correction, Error, MergedTask, Repository, Result, TasksFolder, task_branch};
 
 pub struct Coordination<'a> {

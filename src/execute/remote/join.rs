@@ -3,8 +3,9 @@
 use crate::core::text::{clip, plural};
 use crate::execute::document::{Execution, SharedRemote};
 use crate::execute::remote::claim::{self, ExecutionRecord, MERGE, VERSION};
+use crate::execute::remote::push::{Pushed, Update};
 use crate::execute::remote::remote_name::ensure_remote;
-use crate::execute::remote::wire::{Pushed, Snapshot, Update, Wire, execution_ref};
+use crate::execute::remote::wire::{Snapshot, Wire, execution_ref};
 use crate::execute::{Repository, Result, TasksFolder};
 
 /// How an execution is shared.

@@ -8,7 +8,7 @@ use crate::execute::merge::{self, MergeOutcome, QueueHead};
 use crate::execute::merge_commit::{self, MergeMessage, PreparedMerge};
 use crate::execute::remote::claim::MERGE;
 use crate::execute::remote::contact::{Coordination, NewClaim};
-use crate::execute::remote::wire::{Pushed, Update};
+use crate::execute::remote::push::{Pushed, Update};
 use crate::execute::{Repository, Result, TasksFolder, recover, resume};
 use crate::process::deadline::{self, Deadline};
 

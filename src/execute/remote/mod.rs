@@ -53,6 +53,7 @@ pub mod contact;
 pub mod fleet;
 pub mod join;
 pub mod merging;
+pub mod push;
 pub mod releases;
 pub mod remote_name;
 pub mod wire;

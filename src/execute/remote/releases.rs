@@ -8,7 +8,8 @@ use crate::core::text::clip;
 use crate::core::time;
 use crate::execute::document::{ClaimState, Execution, TaskRecord, TaskStatus};
 use crate::execute::remote::contact::{Coordination, NewClaim};
-use crate::execute::remote::wire::{Pushed, Update, work_ref};
+use crate::execute::remote::push::{Pushed, Update};
+use crate::execute::remote::wire::work_ref;
 use crate::execute::{Correction, Result, task_branch};
 use crate::process::files;
 
