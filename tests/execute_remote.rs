@@ -650,3 +650,115 @@ fn counts_that_cannot_be_do_no_harm() {
     north.assert_sound();
     assert_eq!(north.status("L1-002"), "abandoned");
 }
+
+#[test]
+fn what_a_force_push_takes_from_the_base_branch_is_said_and_kept() {
+    let fleet = Fleet::joined(2, &TWO, &[]);
+    let [north, south] = &fleet.clones[..] else { panic!() };
+    north.verified("L1-001");
+    let work = north.git(&["rev-parse", "worktree-L1-001"]);
+    north.good("merge", &[]);
+    fleet.git(&["update-ref", "refs/heads/trunk", "trunk~1"]);
+    let said = north.good("rebuild", &[]);
+    let why = "L1-001: was completed, is pending: trunk on origin does not have it; its work is there as refs/hookkeeper/work/shop/L1-001";
+    assert!(said.contains(why), "{said}");
+    assert!(said.contains("1 correction: 0 of 2 tasks are merged"), "{said}");
+    assert_eq!(north.status("L1-001"), "pending");
+    // Whoever does it again begins at the base branch; nothing of the first time is lost.
+    let earlier = format!("refs/hookkeeper/earlier/shop/L1-001/{work}");
+    let said = south.good("start", &["L1-001"]);
+    assert!(said.contains("attempt 2 of 5"), "{said}");
+    assert!(
+        said.contains(&format!(
+            "begins without the work that was pushed before; origin keeps it as {earlier}"
+        )),
+        "{said}"
+    );
+    assert!(!south.worktree("L1-001").join("L1-001.txt").exists());
+    south.work("L1-001", "L1-001.txt", "again");
+    south.good("verify", &["L1-001"]);
+    assert_eq!(fleet.git(&["rev-parse", &earlier]), work);
+    assert_ne!(fleet.git(&["rev-parse", "refs/hookkeeper/work/shop/L1-001"]), work);
+    // Nor does who has the old merge commit here bring the old base branch back.
+    let run = north.run("start", &["L1-001", "--take-over"]);
+    refused(&run, "L1-001");
+    south.good("merge", &[]);
+    assert_eq!(fleet.merged(), ["L1-001"]);
+    assert_eq!(fleet.git(&["rev-list", "--count", "--first-parent", "trunk"]), "2");
+}
+
+#[test]
+fn a_redo_where_the_old_merge_is_known_begins_at_the_base_branch_too() {
+    let fleet = Fleet::joined(1, &TWO, &[]);
+    let north = &fleet.clones[0];
+    north.verified("L1-001");
+    let work = north.git(&["rev-parse", "worktree-L1-001"]);
+    north.good("merge", &[]);
+    fleet.git(&["update-ref", "refs/heads/trunk", "trunk~1"]);
+    north.good("rebuild", &[]);
+    let said = north.good("start", &["L1-001"]);
+    assert!(said.contains(&format!("refs/hookkeeper/earlier/shop/L1-001/{work}")), "{said}");
+    let begun = fleet.git(&["rev-parse", "trunk"]);
+    assert_eq!(north.git_in(&north.worktree("L1-001"), &["rev-parse", "HEAD"]), begun);
+}
+
+#[test]
+fn a_shallow_clone_is_called_one() {
+    let fleet = Fleet::new(2, &TWO);
+    let [north, south] = &fleet.clones[..] else { panic!() };
+    north.init(&["--remote", "origin"]);
+    north.verified("L1-001");
+    north.good("merge", &[]);
+    south.git(&["fetch", "-q", "--depth", "1", "origin", "trunk"]);
+    south.git(&["reset", "-q", "--hard", "FETCH_HEAD"]);
+    let run = south.run("init", &["--remote", "origin"]);
+    refused(&run, "is a shallow clone, without the history that merges are made from");
+    assert!(run.stderr.contains("`git fetch --unshallow origin`"), "{}", run.stderr);
+    assert!(!run.stderr.contains("rewritten") && !south.file().exists(), "{}", run.stderr);
+    south.git(&["fetch", "-q", "--unshallow", "origin"]);
+    assert!(south.init(&["--remote", "origin"]).contains("1 of 2 tasks merged there"));
+}
+
+#[test]
+fn a_remote_without_atomic_pushes_is_refused_before_any_work() {
+    let fleet = Fleet::new(1, &TWO);
+    let north = &fleet.clones[0];
+    let advertise = |says: &str| fleet.git(&["config", "receive.advertiseAtomic", says]);
+    advertise("false");
+    let run = north.run("init", &["--remote", "origin"]);
+    let why = "it cannot move several refs as one (git push --atomic)";
+    refused(&run, &format!("an execution cannot be shared over origin: {why}. Nothing was begun"));
+    assert!(!north.file().exists());
+    assert_eq!(fleet.git(&["for-each-ref", "refs/hookkeeper"]), "");
+    // A server that forgets it later.
+    advertise("true");
+    north.init(&["--remote", "origin"]);
+    north.good("start", &["L1-001"]);
+    north.work("L1-001", "L1-001.txt", "north");
+    advertise("false");
+    let run = north.run("verify", &["L1-001"]);
+    assert!(format!("{}{}", run.stdout, run.stderr).contains(why), "{} {}", run.stdout, run.stderr);
+    assert!(!run.stderr.contains("hung up"), "{}", run.stderr);
+}
+
+#[test]
+fn what_git_says_of_a_mirror_is_passed_on() {
+    let fleet = Fleet::new(1, &TWO);
+    let north = &fleet.clones[0];
+    north.git(&["config", "remote.origin.mirror", "true"]);
+    let run = north.run("init", &["--remote", "origin"]);
+    refused(&run, "an execution cannot be shared over origin: fatal: --mirror can't be combined");
+    assert!(!run.stderr.contains("takes refs below"), "{}", run.stderr);
+    assert!(!north.file().exists());
+}
+
+#[test]
+fn a_lease_that_comes_too_late_is_said_to_be_passed_over() {
+    let fleet = Fleet::new(2, &TWO);
+    let [north, south] = &fleet.clones[..] else { panic!() };
+    let said = north.init(&["--remote", "origin", "--lease", "1h"]);
+    assert!(!said.contains("passed over"), "{said}");
+    let said = south.init(&["--remote", "origin", "--lease", "5m"]);
+    assert!(said.contains("merged there, lease 1h 00m."), "{said}");
+    assert!(said.contains("--lease 5m 00s is passed over: the lease is the execution's"), "{said}");
+}

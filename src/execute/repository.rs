@@ -87,6 +87,11 @@ impl Repository {
         Ok(self.try_query(&["rev-parse", "-q", "--verify", &name])?.is_good())
     }
 
+    /// Whether only a part of its history was fetched.
+    pub fn is_shallow(&self) -> Result<bool> {
+        Ok(self.query(&["rev-parse", "--is-shallow-repository"])?.trim() == "true")
+    }
+
     /// Whether an object is itself a commit, which another one can have as its parent.
     pub fn is_commit(&self, id: &str) -> Result<bool> {
         let said = self.try_query(&["cat-file", "-t", id])?;

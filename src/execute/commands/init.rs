@@ -120,6 +120,14 @@ pub fn run(
             time::human(remote.lease_seconds)
         ));
     }
+    if let (Some(lease), Some(remote)) = (options.lease, &state.remote)
+        && lease != remote.lease_seconds
+    {
+        text.push_str(&format!(
+            "\n--lease {} is passed over: the lease is the execution's, which another clone began.",
+            time::human(lease)
+        ));
+    }
     if !aside.is_empty() {
         let kept = aside.join(", ");
         text.push_str(&format!("\nThe work of an earlier execution is kept on: {kept}"));

@@ -42,8 +42,9 @@ pub fn run(
     }
     let state = folder.load()?;
     refuse_leftovers(folder, &repository, &state, id)?;
-    let onto = match state.task(id)?.remote.as_ref().and_then(|seen| seen.head.clone()) {
-        Some(head) if repository.has_commit(&head)? => head,
+    let seen = state.task(id)?.remote.as_ref();
+    let onto = match seen.and_then(|seen| seen.unmerged_head()) {
+        Some(head) if repository.has_commit(head)? => head.clone(),
         _ if shared.is_some() => repository.effective_base(&state)?,
         _ => tip,
     };
@@ -72,12 +73,15 @@ pub fn run(
             Ok(())
         })
     };
-    if let Some(shared) = &shared
-        && let Err(error) = shared.claim_begun(id)
-    {
-        give_up(before)?;
-        shared.sync()?;
-        return Err(error.context(format!("{id} was not started")).into());
+    if let Some(shared) = &shared {
+        match shared.claim_begun(id, &onto) {
+            Ok(note) => notes.extend(note),
+            Err(error) => {
+                give_up(before)?;
+                shared.sync()?;
+                return Err(error.context(format!("{id} was not started")).into());
+            }
+        }
     }
     let locked = repository.lock()?;
     if let Err(error) = worktree::create(&locked, id, &path, &onto, false) {

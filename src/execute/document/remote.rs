@@ -100,6 +100,12 @@ impl SeenClaim {
         self.own && self.state == state
     }
 
+    /// The work that another attempt may go on from. A merge commit is none: it has the base branch of
+    /// its time below it.
+    pub fn unmerged_head(&self) -> Option<&String> {
+        self.head.as_ref().filter(|_| self.state != ClaimState::Merged)
+    }
+
     /// Who and where, for people.
     pub fn holder(&self) -> String {
         match self.user.is_empty() {

@@ -8,7 +8,7 @@ use crate::execute::document::{
 };
 use crate::execute::reconcile::{rebuild_queue, set_merged};
 use crate::execute::remote::claim::ClaimRecord;
-use crate::execute::remote::wire::Snapshot;
+use crate::execute::remote::wire::{Snapshot, work_ref};
 use crate::execute::{Correction, MergedTask, task_branch};
 
 /// What was read from the remote, and what a clone was when it was asked for.
@@ -37,7 +37,9 @@ pub fn apply(state: &mut Execution, reading: &Reading) -> Vec<Correction> {
     let busy: BTreeSet<String> = begun.map(|(id, _)| id.clone()).collect();
     let now = time::spell(reading.now);
     let mut notes = Vec::new();
+    let base = state.base().to_owned();
     let Some(remote) = &mut state.remote else { return notes };
+    let (name, execution) = (remote.name.clone(), remote.execution.clone());
     remote.base.clone_from(&reading.snapshot.base);
     remote.reached_at = Some(now.clone());
     let own = remote.clone_id.clone();
@@ -70,7 +72,18 @@ pub fn apply(state: &mut Execution, reading: &Reading) -> Vec<Correction> {
             }
             None => {
                 let claim = found.map(|(_, claim)| claim);
+                let had = task.status;
                 let text = set_claimed(id, task, claim, was_elsewhere, &now);
+                let text = text.or_else(|| {
+                    let is_lost = had == TaskStatus::Completed && task.status != had;
+                    let work = reading.snapshot.work.contains_key(id);
+                    let work = work.then(|| work_ref(&execution, id));
+                    let work = work.map(|work| format!("; its work is there as {work}"));
+                    is_lost.then(|| {
+                        let (is, work) = (task.status, work.unwrap_or_default());
+                        format!("was {had}, is {is}: {base} on {name} does not have it{work}")
+                    })
+                });
                 notes.extend(text.map(|text| Correction { id: id.clone(), text }));
             }
         }

@@ -2,20 +2,40 @@
 
 use crate::execute::document::{ClaimState, TaskStatus};
 use crate::execute::remote::contact::{Coordination, NewClaim};
-use crate::execute::remote::push::Pushed;
+use crate::execute::remote::push::{Pushed, Update};
+use crate::execute::remote::wire::{Trouble, earlier_ref, work_ref};
 use crate::execute::{Correction, Result, task_branch, worktree, worktree_status};
 
 impl Coordination<'_> {
     /// Claims a task that the state has as begun. Without an answer, one that this clone has had goes
-    /// on.
-    pub fn claim_begun(&self, id: &str) -> Result<()> {
+    /// on. What is said of earlier work on the remote, if the attempt does not begin at it.
+    pub fn claim_begun(&self, id: &str, onto: &str) -> Result<Option<Correction>> {
         let state = self.folder.load()?;
         let task = state.task(id)?;
         let had = task.remote.as_ref().is_some_and(|seen| seen.is_own(ClaimState::Held));
         match self.hold(id, task.attempts) {
-            Err(_) if had && self.read().is_err() => Ok(()),
-            held => held,
+            Err(_) if had && self.read().is_err() => Ok(None),
+            Err(error) => Err(error),
+            Ok(kept) => Ok(kept.filter(|kept| kept.to != onto).map(|kept| {
+                let text = format!(
+                    "this attempt begins without the work that was pushed before; {} keeps it as {}",
+                    self.remote.name, kept.name
+                );
+                Correction { id: id.to_owned(), text }
+            })),
         }
+    }
+
+    /// The step that gives the work on the remote a name of its own: the next push of work would take
+    /// its place. To be pushed with the claim that begins something new.
+    pub fn keep_earlier(&self, id: &str) -> std::result::Result<Option<Update>, Trouble> {
+        let execution = &self.remote.execution;
+        let refs = self.wire().read_refs(&[work_ref(execution, id)])?;
+        Ok(refs.into_values().next().map(|commit| Update {
+            name: earlier_ref(execution, id, &commit),
+            expected: None,
+            to: commit,
+        }))
     }
 
     /// A branch that is here is gone on with only if it is what the last claim speaks of; else it gets

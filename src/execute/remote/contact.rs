@@ -139,6 +139,9 @@ impl<'a> Coordination<'a> {
         if seen == tip || self.repository.contains(tip, seen)? {
             return Ok(());
         }
+        if self.repository.is_shallow()? {
+            return Err(shallow(self.repository, name));
+        }
         let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
         refuse!(
             "{base} on {name} was rewritten: it had {}, and is at {} now, without it. Nothing is changed here. `git push {name} {}:refs/heads/{base} --force-with-lease` puts the old one back; {rebuild} takes the new one for true",
@@ -216,18 +219,27 @@ impl<'a> Coordination<'a> {
     }
 
     /// Takes a task for this clone, or renews what it has. The state was in line with the remote a
-    /// moment ago.
-    pub fn hold(&self, id: &str, attempts: u64) -> Result<()> {
-        let head = self.folder.load()?.task(id)?.remote.as_ref().and_then(|seen| seen.head.clone());
+    /// moment ago. What the remote has of it from before gets another name there, which is returned.
+    pub fn hold(&self, id: &str, attempts: u64) -> Result<Option<Update>> {
+        let seen = self.folder.load()?.task(id)?.remote.clone();
+        let head = seen.as_ref().and_then(|seen| seen.unmerged_head().cloned());
         let claim = NewClaim { attempts, head, ..NewClaim::default() };
         let remote = &self.remote.name;
-        match self.move_claim(id, &claim, Vec::new())? {
-            Pushed::Done => Ok(()),
+        let kept = match seen.filter(|seen| !seen.is_own(ClaimState::Held)) {
+            Some(_) => self.keep_earlier(id),
+            None => Ok(None),
+        };
+        let pushed = match &kept {
+            Ok(kept) => self.move_claim(id, &claim, kept.iter().cloned().collect())?,
+            Err(trouble) => trouble.clone().into(),
+        };
+        match pushed {
+            Pushed::Done => Ok(kept.unwrap_or_default()),
             Pushed::Offline(why) => {
                 refuse!("{remote} cannot be reached ({why}), so {id} is not claimed")
             }
             Pushed::Refused(why) => refuse!("{remote} refuses the claim of {id}: {why}"),
-            Pushed::Changed => self.explain_changed(id),
+            Pushed::Changed => self.explain_changed(id).map(|()| None),
         }
     }
 
@@ -283,7 +295,7 @@ impl<'a> Coordination<'a> {
                 refuse!("{} refuses the claim of {id}: {why}", self.remote.name)
             }
             Pushed::Changed if had => self.explain_changed(id),
-            _ => self.hold(id, task.attempts),
+            _ => self.hold(id, task.attempts).map(drop),
         }
     }
 
@@ -316,6 +328,14 @@ impl<'a> Coordination<'a> {
             false => String::new(),
         })
     }
+}
+
+/// What cannot be told without the history that others have.
+pub fn shallow(repository: &Repository, remote: &str) -> Error {
+    Error::from(format!(
+        "{} is a shallow clone, without the history that merges are made from; a full one is needed: `git fetch --unshallow {remote}`",
+        repository.top.display()
+    ))
 }
 
 /// Another clone has it.

@@ -3,7 +3,8 @@
 use crate::core::text::{clip, plural};
 use crate::execute::document::{Execution, SharedRemote};
 use crate::execute::remote::claim::{self, ExecutionRecord, MERGE, VERSION};
-use crate::execute::remote::push::{Pushed, Update};
+use crate::execute::remote::contact::shallow;
+use crate::execute::remote::push::{Pushed, REMOTE_REJECTED, Update};
 use crate::execute::remote::remote_name::ensure_remote;
 use crate::execute::remote::wire::{Snapshot, Wire, execution_ref};
 use crate::execute::{Repository, Result, TasksFolder};
@@ -28,6 +29,9 @@ pub fn share(
     if let Some(id) = state.tasks.keys().find(|id| id.eq_ignore_ascii_case(MERGE)) {
         refuse!("a task of a shared execution must not be called {id}: that is the claim to merge");
     }
+    if repository.is_shallow()? {
+        return Err(shallow(repository, sharing.remote));
+    }
     let execution = claim::execution_name(&state.prd_slug)?;
     let wire = Wire { repository, remote: sharing.remote };
     let read = || {
@@ -42,6 +46,7 @@ pub fn share(
             base = state.base()
         );
     };
+    refuse_unfit(&wire, &execution_ref(&execution), &base)?;
     let is_new = snapshot.record.is_none() && !snapshot.has_unreadable_record;
     if is_new {
         let process = folder.process;
@@ -87,6 +92,16 @@ pub fn share(
     Ok(!is_new)
 }
 
+/// What a remote cannot do is found before any work, not by the first push that needs it.
+fn refuse_unfit(wire: &Wire, name: &str, commit: &str) -> Result<()> {
+    match wire.probe(name, commit)? {
+        Pushed::Done | Pushed::Changed => Ok(()),
+        Pushed::Refused(why) | Pushed::Offline(why) => {
+            refuse!("an execution cannot be shared over {}: {why}. Nothing was begun", wire.remote)
+        }
+    }
+}
+
 /// Puts the record there, unless another clone is faster.
 fn publish(wire: &Wire, record: &ExecutionRecord) -> Result<()> {
     let commit = wire.write_commit(None, &record.message())?;
@@ -94,6 +109,10 @@ fn publish(wire: &Wire, record: &ExecutionRecord) -> Result<()> {
     let pushed = wire.push(&[Update { name: name.clone(), expected: Some(None), to: commit }])?;
     match pushed {
         Pushed::Done | Pushed::Changed => Ok(()),
+        // Else git says itself what is wrong, and it is not the name.
+        Pushed::Refused(why) if !why.contains(REMOTE_REJECTED) => {
+            refuse!("{} refuses {name}: {why}. Nothing was begun", wire.remote)
+        }
         Pushed::Refused(why) => refuse!(
             "{} refuses {name}: {why}; an execution can only be shared over a remote that takes refs below refs/hookkeeper. Nothing was begun",
             wire.remote

@@ -9,6 +9,7 @@
 //! | `refs/hookkeeper/claims/E/T` | the last claim of the task; the ones before it are its ancestors |
 //! | `refs/hookkeeper/claims/E/merge` | the claim to merge |
 //! | `refs/hookkeeper/work/E/T` | the branch of the task, as it was pushed last |
+//! | `refs/hookkeeper/earlier/E/T/COMMIT` | the same, as it was when an attempt began |
 //!
 //! **A claim** is a commit on the empty tree with one line of JSON in its message: state (`held`,
 //! `free`, `failed`, `verified`, `merged`), host, user, clone, epoch, attempts, lease. Its parent is the
@@ -19,7 +20,8 @@
 //! **Every step is one push** with the value that the ref must have (`--force-with-lease=REF:OLD`), and
 //! of several refs all or none (`--atomic`):
 //!
-//! 1. *take* (`start`): `T` from nothing, `free` or `failed` to `held`.
+//! 1. *take* (`start`): `T` from nothing, `free` or `failed` to `held`; work that is there gets its
+//!    second name.
 //! 2. *renew* (every command of the task, `run-verify` while it runs, `heartbeat`): `held` to `held`.
 //! 3. *release* (`run-verify`, `fail`): `held` to `verified` or `failed`, together with the branch.
 //! 4. *merge*: `merge` is taken; the base branch is fetched; the merge commit is made on it, as objects

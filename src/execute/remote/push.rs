@@ -8,7 +8,11 @@ use crate::execute::remote::wire::{TRIES, Trouble, Wire};
 use crate::execute::{Result, ensure_started};
 use crate::process::{deadline, lines};
 
+/// What git puts before a server's own no.
+pub const REMOTE_REJECTED: &str = "[remote rejected]";
+
 /// A ref that a push moves.
+#[derive(Clone, Debug)]
 pub struct Update {
     pub name: String,
     /// What it must be at; nothing: it must not be there. `None`: whatever it is at.
@@ -26,13 +30,22 @@ pub enum Pushed {
     Offline(String),
 }
 
+impl From<Trouble> for Pushed {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Offline(why) => Self::Offline(why),
+            Trouble::Refused(why) => Self::Refused(why),
+        }
+    }
+}
+
 impl Wire<'_> {
     /// Moves refs, all or none. Whatever git says of it, the remote is asked what is so.
     pub fn push(&self, updates: &[Update]) -> Result<Pushed> {
         let Some(first) = updates.first() else { return Ok(Pushed::Done) };
         let mut refused = None;
         for _ in 0..TRIES {
-            let said = self.try_push(updates)?;
+            let said = self.try_push(updates, &[])?;
             if said == Pushed::Done {
                 return Ok(Pushed::Done);
             }
@@ -65,7 +78,13 @@ impl Wire<'_> {
         Ok(Pushed::Refused(refused.unwrap_or_else(|| "others push at the same time".into())))
     }
 
-    fn try_push(&self, updates: &[Update]) -> Result<Pushed> {
+    /// Whether the remote takes pushes of several refs, all or none; nothing is pushed.
+    pub fn probe(&self, name: &str, to: &str) -> Result<Pushed> {
+        let update = Update { name: name.to_owned(), expected: None, to: to.to_owned() };
+        self.try_push(&[update], &["--dry-run", "--atomic"])
+    }
+
+    fn try_push(&self, updates: &[Update], more: &[&str]) -> Result<Pushed> {
         let leases = updates.iter().filter_map(|update| {
             let old = update.expected.as_ref()?.as_deref().unwrap_or_default();
             Some(format!("--force-with-lease={}:{old}", update.name))
@@ -80,6 +99,7 @@ impl Wire<'_> {
         if updates.len() > 1 {
             args.push("--atomic");
         }
+        args.extend(more);
         args.extend(leases.iter().map(String::as_str));
         args.extend(["--", self.remote]);
         args.extend(specs.iter().map(String::as_str));
@@ -92,18 +112,22 @@ impl Wire<'_> {
         if output.is_good() {
             return Ok(Pushed::Done);
         }
+        // Git itself ends at that, without a word about any ref.
+        if output.err.contains("does not support --atomic") {
+            let why = "it cannot move several refs as one (git push --atomic)";
+            return Ok(Pushed::Refused(why.into()));
+        }
         let rejected: Vec<&str> = output.out.lines().filter(|line| line.starts_with('!')).collect();
         if rejected.is_empty() {
             return Ok(Pushed::Offline(output.complaint()));
         }
         let told = |line: &&&str| {
-            line.contains("[remote rejected]")
+            line.contains(REMOTE_REJECTED)
                 && !line.contains("atomic")
                 && !["cannot lock", "failed to lock", "incorrect old value", "failed to update"]
                     .iter()
                     .any(|race| line.contains(race))
         };
-        let unsupported = output.err.contains("does not support --atomic");
         let why = rejected.iter().find(told).map(|line| {
             let remote = output.err.lines().filter_map(|line| line.strip_prefix("remote:"));
             let remote: Vec<&str> = remote.map(str::trim).filter(|l| !l.is_empty()).collect();
@@ -112,9 +136,6 @@ impl Wire<'_> {
         });
         Ok(match why {
             Some(why) => Pushed::Refused(why.trim().to_owned()),
-            None if unsupported => {
-                Pushed::Refused("the server cannot push several refs as one (--atomic)".into())
-            }
             None => Pushed::Changed,
         })
     }

@@ -59,13 +59,21 @@ impl Coordination<'_> {
             _ if task.remote.as_ref().is_some_and(|seen| !seen.own) => None,
             (_, Some(tip)) => (!self.repository.contains(&base, &tip)?).then_some(tip),
         };
+        let is_held = task.remote.as_ref().is_some_and(|seen| seen.is_own(ClaimState::Held));
         let with = work.iter().map(|tip| Update {
             name: work_ref(&self.remote.execution, id),
             expected: None,
             to: tip.clone(),
         });
-        let with = with.collect();
-        let had = task.remote.as_ref().and_then(|seen| seen.head.clone());
+        let mut with: Vec<Update> = with.collect();
+        // Who has held the task all the time has put the work there, or kept what was there before.
+        if !is_held && let Some(tip) = &work {
+            match self.keep_earlier(id) {
+                Ok(kept) => with.extend(kept.filter(|kept| kept.to != *tip)),
+                Err(trouble) => return Ok(trouble.into()),
+            }
+        }
+        let had = task.remote.as_ref().and_then(|seen| seen.unmerged_head().cloned());
         let head = if task.status == TaskStatus::Pending { None } else { work.or(had) };
         self.move_claim(id, &NewClaim { head, ..status_claim(task) }, with)
     }

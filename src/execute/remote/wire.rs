@@ -13,6 +13,7 @@ use crate::process::lines;
 
 const CLAIMS: &str = "refs/hookkeeper/claims";
 const WORK: &str = "refs/hookkeeper/work";
+const EARLIER: &str = "refs/hookkeeper/earlier";
 pub const EXECUTIONS: &str = "refs/hookkeeper/executions";
 /// More refs than this are not looked at, nor objects that are larger.
 const MOST_REFS: usize = 20_000;
@@ -43,7 +44,7 @@ pub struct Snapshot {
 }
 
 /// Why nothing came of a contact.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Trouble {
     /// The remote does not answer.
     Offline(String),
@@ -57,6 +58,12 @@ pub fn claim_ref(execution: &str, task: &str) -> String {
 
 pub fn work_ref(execution: &str, task: &str) -> String {
     format!("{WORK}/{execution}/{task}")
+}
+
+/// Where work stays that another attempt begins beside: named by its commit, so nothing is ever put in
+/// its place.
+pub fn earlier_ref(execution: &str, task: &str, commit: &str) -> String {
+    format!("{EARLIER}/{execution}/{task}/{commit}")
 }
 
 pub fn execution_ref(execution: &str) -> String {
