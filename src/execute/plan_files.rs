@@ -1,16 +1,20 @@
 //! The files that the breakdown left in the folder of the tasks, read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::core::id::sha256_hex;
 use crate::core::text::clip;
-use crate::execute::document::TaskRecord;
+use crate::execute::document::{Execution, TaskRecord};
 use crate::execute::plan::{self, TaskPlan};
 use crate::execute::task_file::{TaskFile, parse_task_file};
 use crate::execute::{Error, Result, graph};
 use crate::process::files;
+
+/// As many of a digest are kept: texts are told apart, nobody is kept from making two alike.
+const DIGITS: usize = 16;
 
 /// The plan in a folder, if it can be carried out.
 pub fn load_plan(tasks: &Path) -> Result<TaskPlan> {
@@ -67,6 +71,21 @@ pub fn load_task_file(tasks: &Path, id: &str, task: &TaskRecord) -> Result<TaskF
         Error::at(&path, error).context(format!("the task file of {id} cannot be read"))
     })?;
     parse_task_file(&bytes).map_err(|why| Error::at(&path, why))
+}
+
+/// What tells the texts of tasks apart: digests of their files. One that cannot be read has none.
+pub fn task_digests(tasks: &Path, state: &Execution) -> BTreeMap<String, String> {
+    let digest = |(id, task): (&String, &TaskRecord)| {
+        let bytes = files::read_all(&tasks.join(task.file.as_ref()?)).ok()?;
+        Some((id.clone(), text_digest(&bytes)))
+    };
+    state.tasks.iter().filter_map(digest).collect()
+}
+
+/// The same for a text with the line endings of any system: git changes them on the way.
+fn text_digest(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    sha256_hex(text.as_bytes()).chars().take(DIGITS).collect()
 }
 
 /// Whether a file that names a task means this one, with or without the words behind its number.

@@ -1,6 +1,8 @@
 //! What a claim says, and what the record of an execution says: JSON in the message of a commit. Others
 //! may have written it, so sizes and forms are checked before anything is believed.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +73,9 @@ pub struct PlannedRecord {
     pub layer: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// Of its text; older records have none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub digest: String,
 }
 
 impl ClaimRecord {
@@ -104,14 +109,31 @@ impl ExecutionRecord {
         message(&clip(&format!("hookkeeper: execution {}", self.execution), 150), self)
     }
 
-    /// The tasks of a state, as all clones have to have them.
-    pub fn plan_of(state: &Execution) -> Vec<PlannedRecord> {
+    /// The tasks of a state, as all clones have to have them, with the digests of their texts.
+    pub fn plan_of(state: &Execution, digests: &BTreeMap<String, String>) -> Vec<PlannedRecord> {
         let planned = state.tasks.iter().map(|(id, task)| {
             let mut needs = task.depends_on.clone();
             needs.sort();
-            PlannedRecord { id: id.clone(), layer: task.layer.clone().unwrap_or_default(), needs }
+            PlannedRecord {
+                id: id.clone(),
+                layer: task.layer.clone().unwrap_or_default(),
+                needs,
+                digest: digests.get(id).cloned().unwrap_or_default(),
+            }
         });
         planned.collect()
+    }
+}
+
+impl PlannedRecord {
+    /// Whether both are the same task of a plan, whatever its text says.
+    pub fn has_place_of(&self, other: &Self) -> bool {
+        (&self.id, &self.layer, &self.needs) == (&other.id, &other.layer, &other.needs)
+    }
+
+    /// Whether the texts differ, as far as both are known.
+    pub fn has_other_text(&self, other: &Self) -> bool {
+        !self.digest.is_empty() && !other.digest.is_empty() && self.digest != other.digest
     }
 }
 

@@ -2,12 +2,15 @@
 
 use crate::core::text::{clip, plural};
 use crate::execute::document::{Execution, SharedRemote};
-use crate::execute::remote::claim::{self, ExecutionRecord, MERGE, VERSION};
+use crate::execute::remote::claim::{self, ExecutionRecord, MERGE, PlannedRecord, VERSION};
 use crate::execute::remote::contact::shallow;
 use crate::execute::remote::push::{Pushed, REMOTE_REJECTED, Update};
 use crate::execute::remote::remote_name::ensure_remote;
 use crate::execute::remote::wire::{Snapshot, Wire, execution_ref};
-use crate::execute::{Repository, Result, TasksFolder};
+use crate::execute::{Repository, Result, TasksFolder, plan_files};
+
+/// Of many tasks that differ, so many are named.
+const MAX_NAMED: usize = 5;
 
 /// How an execution is shared.
 pub struct Sharing<'a> {
@@ -47,6 +50,7 @@ pub fn share(
         );
     };
     refuse_unfit(&wire, &execution_ref(&execution), &base)?;
+    let plan = ExecutionRecord::plan_of(state, &plan_files::task_digests(folder.path(), state));
     let is_new = snapshot.record.is_none() && !snapshot.has_unreadable_record;
     if is_new {
         let process = folder.process;
@@ -60,7 +64,7 @@ pub fn share(
             host: clip(&process.shown_host(), 100),
             user: process.env("USER").unwrap_or_default(),
             at: folder.now(),
-            tasks: ExecutionRecord::plan_of(state),
+            tasks: plan.clone(),
         };
         match sharing.dry_run {
             true => snapshot.record = Some(record),
@@ -70,7 +74,7 @@ pub fn share(
             }
         }
     }
-    let record = accept(state, &snapshot, sharing.remote, &execution)?;
+    let record = accept(state, &plan, &snapshot, sharing.remote, &execution)?;
     state.base_commit = Some(record.base_commit.clone());
     state.remote = Some(SharedRemote {
         name: sharing.remote.to_owned(),
@@ -126,6 +130,7 @@ fn publish(wire: &Wire, record: &ExecutionRecord) -> Result<()> {
 /// The record, if it is of this very plan.
 fn accept<'a>(
     state: &Execution,
+    plan: &[PlannedRecord],
     snapshot: &'a Snapshot,
     remote: &str,
     execution: &str,
@@ -134,23 +139,76 @@ fn accept<'a>(
     let Some(record) = &snapshot.record else {
         refuse!("{name} on {remote} is nothing that this program can read; nothing was begun");
     };
-    let plan = ExecutionRecord::plan_of(state);
-    let differs = match () {
-        _ if record.slug != clip(&state.prd_slug, 100) => format!("it is called {}", record.slug),
-        _ if record.base_branch != state.base() => {
-            format!("its tasks are merged to {}, not {}", record.base_branch, state.base())
-        }
-        _ if record.tasks != plan => {
-            let other = plan.iter().zip(&record.tasks).find(|(own, theirs)| own != theirs);
-            let other = other.map(|(own, _)| format!(" from {} on", own.id)).unwrap_or_default();
-            format!("it has {}, and they differ{other}", plural(record.tasks.len(), "task"))
-        }
-        _ => return Ok(record),
-    };
+    let Some(differs) = explain_other_plan(record, state, plan) else { return Ok(record) };
     refuse!(
         "{remote} has another execution of the name {execution}, begun by {} on {} at {}: {differs}. Give this plan another prd_slug, or remove the refs of the other one (docs/fleet-git.md). Nothing was begun",
         record.user,
         record.host,
         record.at
     )
+}
+
+/// In what a record is of another plan; `None` if it is of this one.
+fn explain_other_plan(
+    record: &ExecutionRecord,
+    state: &Execution,
+    plan: &[PlannedRecord],
+) -> Option<String> {
+    if record.slug != clip(&state.prd_slug, 100) {
+        return Some(format!("it is called {}", record.slug));
+    }
+    if record.base_branch != state.base() {
+        return Some(format!(
+            "its tasks are merged to {}, not {}",
+            record.base_branch,
+            state.base()
+        ));
+    }
+    let pairs = || plan.iter().zip(&record.tasks);
+    let other = pairs().find(|(own, theirs)| !own.has_place_of(theirs));
+    if other.is_some() || plan.len() != record.tasks.len() {
+        let other = other.map(|(own, _)| format!(" from {} on", own.id)).unwrap_or_default();
+        let tasks = plural(record.tasks.len(), "task");
+        return Some(format!("it has {tasks}, and they differ{other}"));
+    }
+    let others = pairs().filter(|(own, theirs)| own.has_other_text(theirs));
+    let others: Vec<&str> = others.map(|(own, _)| own.id.as_str()).collect();
+    let rest = others.len().saturating_sub(MAX_NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let named = others.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    (!others.is_empty()).then(|| {
+        format!(
+            "the text of {named}{more} is another one there (if both are meant to be one, the task files have to be the same)"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_differ_by_place_and_by_text_as_far_as_that_is_known() {
+        let task = |id: &str, digest: &str| PlannedRecord {
+            id: id.into(),
+            digest: digest.into(),
+            ..PlannedRecord::default()
+        };
+        let state = Execution { prd_slug: "shop".into(), ..Execution::default() };
+        let record = |tasks: &[PlannedRecord]| ExecutionRecord {
+            slug: "shop".into(),
+            base_branch: state.base().into(),
+            tasks: tasks.to_vec(),
+            ..ExecutionRecord::default()
+        };
+        let plan = [task("a", "1"), task("b", "2")];
+        let explain = |tasks: &[PlannedRecord]| explain_other_plan(&record(tasks), &state, &plan);
+        assert_eq!(explain(&plan), None);
+        assert_eq!(explain(&[task("a", ""), task("b", "")]), None, "of an older program");
+        assert!(explain(&plan[..1]).unwrap().contains("1 task, and they differ"));
+        let other = explain(&[task("a", "1"), task("c", "2")]).unwrap();
+        assert!(other.contains("differ from b on"), "{other}");
+        let other = explain(&[task("a", "9"), task("b", "2")]).unwrap();
+        assert!(other.starts_with("the text of a is another one there"), "{other}");
+    }
 }
