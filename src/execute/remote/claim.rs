@@ -160,6 +160,13 @@ pub fn parse_claim(commit: &[u8], execution: &str, task: &str) -> ClaimRecord {
     claim
 }
 
+/// A claim of whatever task of an execution, if it can be read.
+pub fn parse_past_claim(commit: &[u8], execution: &str) -> Option<ClaimRecord> {
+    let task = parse_message::<ClaimRecord>(commit)?.task;
+    validate_task_id(&task).ok()?;
+    Some(parse_claim(commit, execution, &task)).filter(|claim| !claim.clone_id.is_empty())
+}
+
 /// The record of an execution in a commit, if it is one.
 pub fn parse_execution(commit: &[u8], name: &str) -> Option<ExecutionRecord> {
     let mut record: ExecutionRecord = parse_message(commit)?;

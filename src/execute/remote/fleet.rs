@@ -30,7 +30,7 @@ pub struct SharedExecution {
     pub claims: Vec<ShownClaim>,
 }
 
-/// A clone that has made claims.
+/// A clone that has made claims: what it holds now, and what it has done since the execution began.
 #[derive(Debug, Default, Serialize)]
 pub struct Machine {
     pub host: String,
@@ -84,7 +84,11 @@ pub fn read_all(
             None => Vec::new(),
         };
         let merged = merged.into_iter().map(|merged| merged.id).collect();
-        all.push(summarize(&record, &snapshot, &merged));
+        let history = match wire.read_history(name, &snapshot) {
+            Ok(history) => history,
+            Err(trouble) => return Ok(Err(trouble)),
+        };
+        all.push(summarize(&record, &snapshot, &merged, &history));
     }
     Ok(Ok(all))
 }
@@ -104,6 +108,7 @@ fn summarize(
     record: &ExecutionRecord,
     snapshot: &Snapshot,
     merged: &BTreeSet<String>,
+    history: &[ClaimRecord],
 ) -> SharedExecution {
     let mut shown = SharedExecution {
         name: record.execution.clone(),
@@ -117,6 +122,22 @@ fn summarize(
     };
     let mut machines: BTreeMap<&str, Machine> = BTreeMap::new();
     let planned: BTreeSet<&str> = record.tasks.iter().map(|task| task.id.as_str()).collect();
+    // Who has verified what others merged, and whose attempt failed before another one, only earlier
+    // claims tell.
+    let mut told = BTreeSet::new();
+    let mut mergers = BTreeMap::new();
+    for claim in history.iter().filter(|claim| planned.contains(claim.task.as_str())) {
+        let machine = machines.entry(&claim.clone_id).or_default();
+        note(machine, claim);
+        let end = (&claim.clone_id, &claim.task, claim.attempts, state_name(claim.state));
+        let is_new = told.insert(end);
+        match claim.state {
+            ClaimState::Verified if is_new => machine.verified += 1,
+            ClaimState::Failed if is_new => machine.failed += 1,
+            ClaimState::Merged => drop(mergers.insert(&claim.task, &claim.clone_id)),
+            _ => {}
+        }
+    }
     let claims = snapshot.claims.iter().filter(|(id, _)| planned.contains(id.as_str()));
     for (id, (_, claim)) in claims {
         let state = if merged.contains(id) { ClaimState::Merged } else { claim.state };
@@ -125,13 +146,12 @@ fn summarize(
         note(machine, claim);
         match state {
             ClaimState::Held => (shown.held, machine.held) = (shown.held + 1, machine.held + 1),
-            ClaimState::Verified => {
-                (shown.verified, machine.verified) = (shown.verified + 1, machine.verified + 1);
+            ClaimState::Verified => shown.verified += 1,
+            ClaimState::Failed => shown.failed += 1,
+            ClaimState::Merged => {
+                let merger = mergers.get(id).copied().unwrap_or(&claim.clone_id);
+                machines.entry(merger).or_default().merged += 1;
             }
-            ClaimState::Failed => {
-                (shown.failed, machine.failed) = (shown.failed + 1, machine.failed + 1);
-            }
-            ClaimState::Merged => machine.merged += 1,
             ClaimState::Free => {}
         }
         if matches!(state, ClaimState::Held | ClaimState::Verified | ClaimState::Failed) {

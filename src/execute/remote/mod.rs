@@ -53,6 +53,7 @@ pub mod begin;
 pub mod claim;
 pub mod contact;
 pub mod fleet;
+pub mod history;
 pub mod join;
 pub mod merging;
 pub mod push;

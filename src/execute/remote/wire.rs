@@ -234,7 +234,8 @@ impl Wire<'_> {
         Ok(split_batch(&self.cat(&["cat-file", "--batch"], &ids)?))
     }
 
-    fn cat(&self, args: &[&str], ids: &str) -> std::result::Result<Vec<u8>, Trouble> {
+    /// What git answers to a list of objects; nothing if the list is empty.
+    pub fn cat(&self, args: &[&str], ids: &str) -> std::result::Result<Vec<u8>, Trouble> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
