@@ -198,8 +198,20 @@ fn a_machine_that_dies_loses_its_task_after_a_lease_of_the_others_clock() {
     let said = fleet.clones[0].good("heartbeat", &[]);
     assert!(said.contains("L1-001: nobody was seen at it for 5h 00m"), "{said}");
     refused(&look(&mut fleet, "2026-01-01T11:00:00Z"), "user0 on host0 works on it");
+    let said = good(fleet.clones[1].scratch.run(&["fleet", "status"], b""));
+    assert!(said.contains("its clock is ahead (2099-01-01T00:10:00Z)"), "{said}");
+    assert!(!said.contains(" ago"), "{said}");
+    // After a lease people see who had it, before and when it is taken over.
+    at(&mut fleet.clones[1], "2026-01-01T12:00:00Z");
+    let said = fleet.clones[1].good("status", &[]);
+    let who = "user0 on host0, since 2099-01-01T00:10:00Z, silent for a lease";
+    assert!(said.contains("L1-001  pending") && said.contains(who), "{said}");
+    let said = good(fleet.clones[1].scratch.run(&["status"], b""));
+    assert!(said.contains("1 unfinished, user0 on host0 is silent"), "{said}");
     let run = look(&mut fleet, "2026-01-01T12:00:00Z");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let why = "L1-001: taken over from user0 on host0, who had it since 2099-01-01T00:10:00Z (attempt 1): no sign of it for its lease of 1h 00m";
+    assert!(run.stdout.contains(why), "{}", run.stdout);
     let [north, south] = &fleet.clones[..] else { panic!() };
     let state = south.task("L1-001");
     assert_eq!((&state["status"], &state["attempts"]), (&json!("in_progress"), &json!(1)));
@@ -761,4 +773,71 @@ fn a_lease_that_comes_too_late_is_said_to_be_passed_over() {
     let said = south.init(&["--remote", "origin", "--lease", "5m"]);
     assert!(said.contains("merged there, lease 1h 00m."), "{said}");
     assert!(said.contains("--lease 5m 00s is passed over: the lease is the execution's"), "{said}");
+}
+
+#[test]
+fn executions_whose_tasks_have_other_texts_are_not_taken_for_one() {
+    let fleet = Fleet::new(4, &TWO);
+    let [north, south, west, east] = &fleet.clones[..] else { panic!() };
+    north.init(&["--remote", "origin"]);
+    north.verified("L1-001");
+    north.good("merge", &[]);
+    let file = |plan: &Plan| plan.tasks.join("1-core/L1-001.xml");
+    let text = fs::read_to_string(file(south)).unwrap();
+    fs::write(file(south), text.replace("It exists", "It is a warehouse")).unwrap();
+    let run = south.run("init", &["--remote", "origin"]);
+    refused(&run, "origin has another execution of the name shop, begun by user0 on host0");
+    assert!(run.stderr.contains("the text of L1-001 is another one there"), "{}", run.stderr);
+    assert!(!run.stderr.contains("L1-002") && !south.file().exists(), "{}", run.stderr);
+    // Git changes line endings on the way to another system.
+    fs::write(file(west), text.replace('\n', "\r\n")).unwrap();
+    assert!(west.init(&["--remote", "origin"]).contains("1 of 2 tasks merged there"));
+    // A record of a program that made no digests.
+    let name = "refs/hookkeeper/executions/shop";
+    let mut record = fleet.claim(name);
+    for task in record["tasks"].as_array_mut().unwrap() {
+        assert!(task.as_object_mut().unwrap().remove("digest").is_some());
+    }
+    let tree = fleet.git(&["mktree", "--missing"]);
+    let commit = fleet.git(&["commit-tree", &tree, "-m", &format!("x\n\n{record}")]);
+    fleet.git(&["update-ref", name, &commit]);
+    fs::write(file(east), text.replace("It exists", "It is a warehouse")).unwrap();
+    assert!(east.init(&["--remote", "origin"]).contains("Joined shop on origin"));
+}
+
+#[test]
+fn the_fleet_shows_who_verified_and_failed_what_others_went_on_with() {
+    let fleet = Fleet::joined(2, &TWO, &[]);
+    let [north, south] = &fleet.clones[..] else { panic!() };
+    north.verified("L1-002");
+    north.good("start", &["L1-001"]);
+    north.work("L1-001", "half.txt", "half");
+    north.good("fail", &["L1-001", "--message", "no luck"]);
+    south.good("merge", &[]);
+    south.good("start", &["L1-001"]);
+    let json = good(south.scratch.run(&["fleet", "status", "--json"], b""));
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let shop = &json["executions"][0];
+    let machines: Vec<Value> = shop["machines"].as_array().unwrap().clone();
+    let counts = |machine: &Value| {
+        ["merged", "held", "verified", "failed"].map(|name| machine[name].as_u64().unwrap())
+    };
+    assert_eq!(machines.len(), 2, "{shop}");
+    assert_eq!((&machines[0]["host"], counts(&machines[0])), (&json!("host0"), [0, 0, 1, 1]));
+    assert_eq!((&machines[1]["host"], counts(&machines[1])), (&json!("host1"), [1, 1, 0, 0]));
+    assert_eq!((&shop["verified"], &shop["failed"]), (&json!(0), &json!(0)), "as it is now");
+    let text = good(south.scratch.run(&["fleet", "status"], b""));
+    assert!(text.contains("user0 on host0") && text.contains("1 verified, 1 failed"), "{text}");
+}
+
+#[test]
+fn a_take_over_that_is_told_to_be_one_says_whose_it_was() {
+    let fleet = Fleet::joined(2, &TWO, &[]);
+    let [north, south] = &fleet.clones[..] else { panic!() };
+    north.good("start", &["L1-001"]);
+    let brief = south.json("start", &["L1-001", "--take-over"]);
+    let note = brief["notes"][0]["correction"].as_str().unwrap();
+    assert!(note.starts_with("taken over from user0 on host0, who had it since 20"), "{note}");
+    assert!(note.ends_with("(attempt 1): --take-over"), "{note}");
+    assert!(south.json("start", &["L1-002"]).get("notes").is_none());
 }

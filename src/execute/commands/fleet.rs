@@ -36,6 +36,8 @@ pub struct StatusArguments {
     json: bool,
 }
 
+/// Clocks that differ by so many seconds are nothing to speak of.
+const DRIFT: u64 = 60;
 /// So many claims of an execution are shown; the rest is counted.
 const MAX_SHOWN: usize = 40;
 
@@ -56,8 +58,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn describe(project: &Project, execution: &SharedExecution) -> String {
+    let now = project.process.now();
     let age = |at: &str| match time::parse(at) {
-        Some(_) => format!("{} ago", time::human(time::age(at, project.process.now()))),
+        Some(time) if time::age(&time::spell(now), time) > DRIFT => {
+            format!("its clock is ahead ({})", time::spell(time))
+        }
+        Some(_) => format!("{} ago", time::human(time::age(at, now))),
         None => String::new(),
     };
     let mut text = format!(

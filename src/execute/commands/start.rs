@@ -4,8 +4,8 @@ use anyhow::bail;
 
 use crate::console::project::print_json;
 use crate::core::outcome::Outcome;
-use crate::execute::commands::TaskTarget;
 use crate::execute::commands::next::agent_brief;
+use crate::execute::commands::{TaskTarget, corrections_json};
 use crate::execute::document::{
     Claim, ClaimedStep, Execution, MAX_ATTEMPTS, TaskRecord, TaskStatus,
 };
@@ -100,7 +100,11 @@ pub fn run(
     })?;
     let task = state.task(id)?;
     if json {
-        return print_json(&agent_brief(folder, &state, id, task)?);
+        let mut brief = agent_brief(folder, &state, id, task)?;
+        if let (Some(brief), false) = (brief.as_object_mut(), notes.is_empty()) {
+            brief.insert("notes".into(), corrections_json(&notes));
+        }
+        return print_json(&brief);
     }
     let mut text = format!(
         "Started {id}, attempt {} of {}.\nworktree  {}\nbranch    {}, from {}\n",

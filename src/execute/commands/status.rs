@@ -69,7 +69,10 @@ fn layer_tree(state: &Execution) -> String {
         let counts = format!("{}/{}{failed}", layer.tasks_completed, layer.tasks_total);
         let drawn = progress_bar(layer.tasks_completed, layer.tasks_total);
         text.push_str(&format!("{branch} {}  {drawn} {counts}\n", clean(name)));
-        if layer.status == LayerStatus::InProgress {
+        // A layer in which only silent machines have something is not in progress.
+        let of_layer = || state.tasks.values().filter(|task| task.layer.as_deref() == Some(name));
+        let is_silent = |task: &TaskRecord| task.remote.as_ref().is_some_and(|seen| seen.stale);
+        if layer.status == LayerStatus::InProgress || of_layer().any(is_silent) {
             text.push_str(&task_rows(state, name, trunk));
         }
     }

@@ -258,19 +258,24 @@ impl<'a> Coordination<'a> {
             }
         };
         notes.extend(self.settle(false)?);
-        self.folder.update(|state| {
+        let text = self.folder.update(|state| {
             let task = state.task_mut(id)?;
-            let Some(seen) = task.remote.as_mut().filter(|s| s.is_worked_on_elsewhere()) else {
-                return Ok(());
-            };
+            let is_theirs = |seen: &&mut SeenClaim| !seen.own && seen.state == ClaimState::Held;
+            let Some(seen) = task.remote.as_mut().filter(is_theirs) else { return Ok(None) };
+            let (who, at, attempts) = (seen.holder(), &seen.at, seen.attempts);
+            let who = format!("taken over from {who}, who had it since {at} (attempt {attempts})");
+            if seen.stale {
+                let lease = time::human(seen.lease_seconds);
+                return Ok(Some(format!("{who}: no sign of it for its lease of {lease}")));
+            }
             if !take_over {
                 return Err(taken(id, seen, ""));
             }
             seen.stale = true;
-            let attempts = seen.attempts.saturating_sub(1);
-            apply::set_open(task, TaskStatus::Pending, attempts);
-            Ok(())
+            apply::set_open(task, TaskStatus::Pending, attempts.saturating_sub(1));
+            Ok(Some(format!("{who}: --take-over")))
         })?;
+        notes.extend(text.map(|text| Correction { id: id.to_owned(), text }));
         Ok(notes)
     }
 
