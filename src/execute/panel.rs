@@ -16,7 +16,9 @@ pub fn section(context: &PanelContext) -> Section {
     let newest_first = known.unwrap_or_default().iter().rev();
     let open = newest_first.filter_map(|known| {
         let tasks = Path::new(&known.tasks_path);
-        Some(Unfinished { silent: silent_holders(tasks), ..unfinished(tasks)? })
+        // A state that was not made here is not read on.
+        let found = unfinished(tasks)?;
+        Some(Unfinished { silent: silent_holders(tasks), ..found })
     });
     let open: Vec<Unfinished> = open.collect();
     Section::new([("executions", json!(open))], move |_| panel(&open))
