@@ -139,7 +139,7 @@ class Fleet:
         """A command in a clone, by its own clock; perhaps it is killed on its way."""
         now = datetime.now(timezone.utc) + timedelta(seconds=SKEW[n % len(SKEW)])
         env = {**self.env, "HOOKKEEPER_HOST": f"host{n}", "USER": f"user{n}",
-               "HOOKKEEPER_FIXED_TIME": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+               "HOOKKEEPER_FIXED_TIME": now.strftime("from %Y-%m-%dT%H:%M:%SZ")}
         process = subprocess.Popen([str(self.options.binary), *args], cwd=self.clone(n), env=env, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         timer = None
