@@ -7,6 +7,7 @@ pub mod describe;
 pub mod errors;
 pub mod filter;
 pub mod ledger;
+pub mod loops;
 pub mod search;
 pub mod sessions;
 pub mod story;

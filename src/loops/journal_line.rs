@@ -24,7 +24,8 @@ pub fn changed(
 ) -> Option<Entry> {
     let owner = the_loop.owner();
     let what = match (was_running, the_loop.is_running()) {
-        (false, true) if is_new => "started",
+        // Instead of one that was over, or that was given up for it.
+        (_, true) if is_new => "started",
         (false, true) => "resumed",
         (true, false) => "ended",
         _ if owner != old_owner => "adopted",

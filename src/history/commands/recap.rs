@@ -8,11 +8,13 @@ use crate::core::outcome::Outcome;
 use crate::core::spelling::{grouped, short_count};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
-use crate::history::commands::collected;
+use crate::history::commands::collected::{self, Collected};
 use crate::history::commands::cost::notes;
 use crate::history::commands::day_since;
-use crate::history::ledger::{self, Asked, Ledger};
+use crate::history::ledger::{self, Asked};
+use crate::history::loops::loops_completed;
 use crate::loops::Verdict;
+use crate::store::journal::Journal;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -48,9 +50,11 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(ledger: &Ledger) -> Self {
+    fn new(found: &Collected) -> Self {
         let mut all = Self::default();
-        for session in &ledger.sessions {
+        let journals: Vec<Journal> =
+            found.sources.iter().map(|source| source.view.journal()).collect();
+        for session in &found.ledger.sessions {
             let entry = &session.entry;
             all.sessions += 1;
             all.live += usize::from(session.is_live);
@@ -64,7 +68,11 @@ impl Counts {
             all.compactions = all.compactions.saturating_add(entry.compactions);
             all.files = all.files.saturating_add(entry.files_modified);
             let verdict = entry.loop_verdict.as_ref().and_then(serde_json::Value::as_str);
-            all.loops += usize::from(verdict == Some(Verdict::Complete.name()));
+            let last = usize::from(verdict == Some(Verdict::Complete.name()));
+            // The metrics have the last verdict alone, and the journal may be gone, or its beginning.
+            let told = journals.get(session.source);
+            let told = told.map_or(0, |journal| loops_completed(journal, &entry.session_id));
+            all.loops += told.max(last);
         }
         all
     }
@@ -83,7 +91,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         false => collected::of_project(project, asked)?,
     };
     let ledger = &found.ledger;
-    let counts = Counts::new(ledger);
+    let counts = Counts::new(&found);
     let total = ledger::total(&ledger.sessions);
     if options.json {
         return print_json(&json!({

@@ -31,6 +31,8 @@ pub struct LoopCommand<'a> {
     /// For whom it acts; a person's command acts for all.
     pub session: Option<String>,
     pub now: Time,
+    /// Whether it starts a loop, also in the place of one that is over.
+    pub is_start: bool,
 }
 
 /// What a loop was before a command changed it.
@@ -51,6 +53,11 @@ impl Before {
 }
 
 impl LoopCommand<'_> {
+    /// The same command, as one that starts a loop.
+    pub fn starting(&self) -> Self {
+        Self { is_start: true, session: self.session.clone(), ..*self }
+    }
+
     /// Changes a loop under the lock, with what the sessions around it know of it. `load` refuses
     /// documents that must stay as they are.
     pub fn change<L: Loop>(
@@ -93,7 +100,8 @@ impl LoopCommand<'_> {
         store.commit(&plan.changes, state)?;
         let (was_running, old_owner) =
             before.map_or((false, None), |it| (it.is_running, it.owner.as_deref()));
-        if let Some(line) = changed(the_loop, was_running, old_owner, before.is_none()) {
+        let is_new = self.is_start || before.is_none();
+        if let Some(line) = changed(the_loop, was_running, old_owner, is_new) {
             store.tell(caller.as_deref(), line);
         }
         // One that a person has started, or goes on with, waits for the next session.

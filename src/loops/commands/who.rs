@@ -31,7 +31,7 @@ impl Who {
 
     pub fn command<'a>(&self, project: &'a Project<'a>) -> anyhow::Result<LoopCommand<'a>> {
         let session = self.id(project)?;
-        Ok(LoopCommand { project, session, now: project.process.now() })
+        Ok(LoopCommand { project, session, now: project.process.now(), is_start: false })
     }
 }
 

@@ -61,6 +61,7 @@ pub struct Arguments {
 }
 
 pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome> {
+    let command = &command.starting();
     let project = command.project;
     let now = time::spell(command.now);
     let redact = project.redactor()?;

@@ -106,6 +106,7 @@ fn start(
     if prompt.trim().is_empty() || promise.trim().is_empty() {
         bail!(usage("the prompt and the promise must not be empty"));
     }
+    let command = &command.starting();
     let redact = command.project.redactor()?;
     // A new loop is of the branch that is checked out, wherever the session's last one was.
     let name = crate::branch::commands::standing::name(command.project, named)?;

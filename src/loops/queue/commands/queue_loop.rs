@@ -106,7 +106,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             if task.is_empty() {
                 bail!(usage("the task is empty"));
             }
-            let redact = project.redactor()?;
+            let (redact, command) = (project.redactor()?, command.starting());
             command.change(load, |the_loop, state| {
                 if let Some(open) = the_loop.as_ref().filter(|_| *reset) {
                     command.ensure_own(open, state)?;
