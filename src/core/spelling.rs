@@ -35,6 +35,13 @@ pub fn dollars(usd: f64) -> String {
     format!("${usd:.digits$}")
 }
 
+/// Ids to be told apart, each once.
+pub fn distinct(mut ids: Vec<String>) -> Vec<String> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
 /// The first eight characters of an id, or as many as tell it from the others.
 pub fn short_id(id: &str, all: &[&str]) -> String {
     let begins = |most: usize| id.chars().take(most).collect::<String>();

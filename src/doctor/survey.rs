@@ -124,7 +124,7 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
     // What a process that is spooling right now has not finished yet does not wait.
     seen.spool.retain(|name| !name.starts_with('.'));
     seen.lives = View::open(root, home).ok().flatten().map(|view| view.lives()).unwrap_or_default();
-    let journal = Journal::new(state.sub(journal::FOLDER).ok().flatten().map(Rc::new));
+    let journal = Journal::new(state.sub(journal::FOLDER).map(|folder| folder.map(Rc::new)));
     seen.runs = journal.newest_first().filter(Entry::is_run).take(RUNS).collect();
     seen
 }

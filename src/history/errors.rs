@@ -23,14 +23,15 @@ pub struct KeptErrors {
 pub fn kept_errors(view: &View, stem: Option<&str>, since: Option<&str>) -> KeptErrors {
     let journal = view.journal();
     let from = since.and_then(time::parse).map_or(i64::MIN, |since| since.timestamp());
+    let mut found = KeptErrors::default();
     let stems: Vec<String> = match stem {
         Some(stem) => vec![stem.to_owned()],
         None => {
+            found.passed_over = journal.passed_over();
             let sessions = journal.sessions().into_iter().filter(|files| files.modified >= from);
             sessions.map(|files| files.stem).collect()
         }
     };
-    let mut found = KeptErrors::default();
     let mut records = BTreeMap::new();
     for stem in stems {
         found.passed_over += read_session(&journal, &stem, &mut records);

@@ -86,7 +86,7 @@ impl View {
 
     /// What happened, session by session.
     pub fn journal(&self) -> Journal {
-        Journal::new(self.folder(&format!("state/{}", journal::FOLDER)))
+        Journal::new(self.folders.find(&format!("state/{}", journal::FOLDER)))
     }
 
     /// Everything in a folder below `.claude`, by the paths below that; folders that are not to be

@@ -17,13 +17,15 @@ pub use repair::repair;
 use crate::branch::folder::BRANCHES;
 use crate::core::error::{Error, Result};
 use crate::core::json::Object;
+use crate::core::text::plural;
 use crate::execute::document as execution;
 use crate::execute::registry::Executions;
 use crate::loops::autonomous::document as autonomous;
 use crate::loops::autonomous::document::Autonomous;
 use crate::loops::iterative::folder::all_tasks;
 use crate::process::files;
-use crate::state::{Doc, Document, Source, is_newer};
+use crate::state::{Declared, Doc, Document, Source, is_newer};
+use crate::store::journal;
 use crate::store::view::{Is, View};
 use crate::validate::schema::checker::Fault;
 use document::Checkers;
@@ -176,7 +178,16 @@ impl Report {
                 }
             }
             Place::Lines(declared, doc) => {
+                let newer =
+                    lines(&bytes).filter(|(_, line)| is_newer_line(&declared, line)).count();
+                if newer > 0 {
+                    let newer = plural(newer, "line");
+                    self.note(file, &format!("{newer} of a newer version; left alone"));
+                }
                 for (number, line) in lines(&bytes) {
+                    if is_newer_line(&declared, line) {
+                        continue;
+                    }
                     for fault in checkers.faults(&declared, &doc, line) {
                         self.fault(file, Some(number), fault);
                     }
@@ -225,6 +236,11 @@ impl Report {
     fn note(&mut self, file: &str, message: &str) {
         self.notes.push(Note { file: file.to_owned(), message: message.to_owned() });
     }
+}
+
+/// A line that a newer version wrote says so itself, and may have anything else in it.
+fn is_newer_line(declared: &Declared, line: &[u8]) -> bool {
+    declared.row.name == journal::ROW.name && journal::read::is_newer(line)
 }
 
 /// The lines that say something, with their numbers.

@@ -21,7 +21,7 @@ use crate::store::view::View;
 use crate::validate::document::Checkers;
 use crate::validate::documents;
 use crate::validate::place::{Place, place_of};
-use crate::validate::{Note, Report, SETTINGS, below_claude, lines, problems};
+use crate::validate::{Note, Report, SETTINGS, below_claude, is_newer_line, lines, problems};
 
 /// What a repair found, did and left.
 #[derive(Debug, Default)]
@@ -103,7 +103,7 @@ fn good_lines(checkers: &Checkers, declared: &Declared, doc: &Doc, bytes: &[u8])
     let mut good = Vec::with_capacity(bytes.len());
     let mut gone = 0;
     for (_, line) in lines(bytes) {
-        if checkers.faults(declared, doc, line).is_empty() {
+        if is_newer_line(declared, line) || checkers.faults(declared, doc, line).is_empty() {
             good.extend_from_slice(line);
             good.push(b'\n');
         } else {

@@ -5,7 +5,7 @@ use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
-use crate::core::text::{clip, plural};
+use crate::core::text::{clip_words, plural};
 use crate::core::time;
 use crate::errors::commands::Arguments;
 use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record, Tally};
@@ -44,7 +44,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let mut shown = found.records;
     shown.retain(|record| is_history || record.status != RECOVERED);
     if options.json {
-        return print_json(&shown);
+        // The list has no place for it.
+        let unreadable = found.passed_over.only_unreadable().in_words();
+        return Ok(Outcome { stderr: unreadable.map(Printed::from), ..print_json(&shown)? });
     }
     let is_all = session.is_none() && from.is_none();
     let counted = match &session {
@@ -63,18 +65,28 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         Some(from) => format!("since {}", project.moment(from)),
     };
     out.push(totals(&at_least(counted, &shown), pending, &which));
-    out.push(notes(options, &view, &shown, is_all.then_some(&errors)));
+    let is_unreadable = found.passed_over.unreadable > 0;
+    out.push(notes(options, &view, &shown, is_all.then_some(&errors), is_unreadable));
     found.passed_over.in_words().into_iter().for_each(|text| out.push(format!("\n{text}")));
     Ok(Outcome::printed(out))
 }
 
 /// What the lines above do not show.
-fn notes(options: &Arguments, view: &View, shown: &[Record], all: Option<&Errors>) -> Printed {
+fn notes(
+    options: &Arguments,
+    view: &View,
+    shown: &[Record],
+    all: Option<&Errors>,
+    is_unreadable: bool,
+) -> Printed {
     let Some(errors) = all else { return Printed::default() };
     let counted = count_all(view, errors).total as usize;
     let text = match options.all {
         true => match counted.saturating_sub(shown.len()) {
             0 => return Printed::default(),
+            gone if is_unreadable => format!(
+                "\nOf {gone} only the number is known: the history of their sessions is gone, or cannot be read."
+            ),
             gone => format!(
                 "\nOf {gone} only the number is left: the history of their sessions is gone."
             ),
@@ -137,7 +149,7 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
             _ => Tone::Warn,
         };
         let session = if with_session { short_id(&record.session_id, &[]) } else { String::new() };
-        let says = format!("{}: {}", clip(&record.target, TARGET), record.message);
+        let says = format!("{}: {}", clip_words(&record.target, TARGET), record.message);
         vec![
             Cell::new(Tone::Id, &short_id(bare(&record.id), &ids)),
             Cell::new(Tone::Dim, &project.short_moment(last_seen(record))),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::console::project::{Project, print_json};
+use crate::core::error::Result;
 use crate::core::outcome::Outcome;
 use crate::core::text::plural;
 use crate::store::journal::prune::{self, Limits};
@@ -34,7 +35,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let _progress = project.progress("removing old history");
     let (gone, kept, limits) = project.change(|store, _| {
         let limits = Limits::new(&store.settings);
-        let (gone, kept) = collect(store, limits, options.dry_run);
+        let (gone, kept) = collect(store, limits, options.dry_run)?;
         Ok((gone, kept, limits))
     })?;
     let bytes = |sessions: &[SessionFiles]| sessions.iter().map(|files| files.bytes).sum::<u64>();
@@ -81,7 +82,11 @@ fn said_forgotten(forgotten: &[PathBuf], options: &Arguments) -> String {
 }
 
 /// What goes, and what stays.
-fn collect(store: &Store, limits: Limits, dry_run: bool) -> (Vec<SessionFiles>, Vec<SessionFiles>) {
+fn collect(
+    store: &Store,
+    limits: Limits,
+    dry_run: bool,
+) -> Result<(Vec<SessionFiles>, Vec<SessionFiles>)> {
     let state = store.state_dir();
     if !dry_run {
         // Of versions that kept one log of all hook runs.
@@ -92,14 +97,14 @@ fn collect(store: &Store, limits: Limits, dry_run: bool) -> (Vec<SessionFiles>, 
             let _ = state.remove_empty("log");
         }
     }
-    let Ok(Some(folder)) = state.sub(journal::FOLDER) else { return Default::default() };
+    let Some(folder) = state.sub(journal::FOLDER)? else { return Ok(Default::default()) };
     let gone = prune::too_old(state, &folder, limits);
     let mut kept = journal::sessions::list(&folder);
     kept.retain(|files| !gone.contains(files));
     if !dry_run {
         prune::remove(state, &folder, &gone);
     }
-    (gone, kept)
+    Ok((gone, kept))
 }
 
 fn size(bytes: u64) -> String {

@@ -12,7 +12,7 @@ use crate::core::journal::{Entry, EntryKind};
 use crate::core::outcome::Outcome;
 use crate::core::spelling::short_id;
 use crate::core::table::{Cell, Table, Tone};
-use crate::history::commands::{session_stem, since};
+use crate::history::commands::{ensure_readable, session_stem, since};
 use crate::history::describe::describe;
 use crate::history::filter::{Filter, Tells};
 use crate::process::lines::{Heard, Lines};
@@ -53,38 +53,48 @@ pub struct Arguments {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let filter = filter(project, options)?;
-    let Some(view) = project.view()? else {
+    let journal = journal_of(project)?;
+    if journal.is_none() && !options.follow {
         return match options.json {
             // Who reads lines of JSON has read them all.
             true => Ok(Outcome::quiet()),
             false => Ok(Outcome::printed(project.nothing_here("There is no state here yet.")?)),
         };
-    };
-    let journal = view.journal();
+    }
+    // Who follows waits for the first line, whatever is not there yet.
+    let journal = journal.unwrap_or_default();
+    ensure_readable(&journal)?;
     let stem = options.session.as_deref().map(|named| session_stem(&journal, named)).transpose()?;
     let known = if options.follow { journal.sizes() } else { BTreeMap::new() };
     let (entries, passed_over) = newest(&journal, stem.as_deref(), options, &filter);
-    let printer = Printer { project, options };
+    let mut printer = Printer { project, options, ids: journal.stems() };
     let mut text = printer.print(&entries, stem.is_none());
     if !options.follow {
-        let left_out = passed_over.in_words();
-        if entries.is_empty() && !options.json {
+        if entries.is_empty() && passed_over.unreadable == 0 && !options.json {
             let nothing = "Nothing has happened that this asks for.";
             text.push(format!("{}\n", project.nothing_here(nothing)?));
         }
         if !options.json {
-            left_out.iter().for_each(|line| text.push(format!("{line}\n")));
+            passed_over.in_words().iter().for_each(|line| text.push(format!("{line}\n")));
         }
-        return Ok(match text.is_empty() {
+        let printed = match text.is_empty() {
             true => Outcome::quiet(),
             false => Outcome::printed(text.trimmed()),
-        });
+        };
+        // Between lines of JSON there is no place for it.
+        let stderr = passed_over.only_unreadable().in_words().filter(|_| options.json);
+        return Ok(Outcome { stderr: stderr.map(Printed::from), ..printed });
     }
     let lines = Lines::default();
     if entries.is_empty() || lines.print(&text).is_ok() {
-        follow(&printer, &journal, stem.as_deref(), known, &filter, lines)?;
+        follow(&mut printer, journal, stem.as_deref(), known, &filter, lines)?;
     }
     Ok(Outcome::quiet())
+}
+
+/// `None` if there is no state.
+fn journal_of(project: &Project) -> anyhow::Result<Option<Journal>> {
+    Ok(project.view()?.map(|view| view.journal()))
 }
 
 fn filter(project: &Project, options: &Arguments) -> anyhow::Result<Filter> {
@@ -148,8 +158,8 @@ fn newest(
 }
 
 fn follow(
-    printer: &Printer,
-    journal: &Journal,
+    printer: &mut Printer,
+    mut journal: Journal,
     stem: Option<&str>,
     mut known: BTreeMap<String, u64>,
     filter: &Filter,
@@ -157,6 +167,9 @@ fn follow(
 ) -> anyhow::Result<()> {
     let signals = Signals::noted()?;
     while !signals.say_end() && lines.wait(INTERVAL) == Heard::Nothing {
+        if !journal.is_there() {
+            journal = journal_of(printer.project)?.unwrap_or_default();
+        }
         let mut added = journal.added(&mut known);
         added.retain(|(of, entry)| {
             stem.is_none_or(|stem| of == stem)
@@ -164,6 +177,9 @@ fn follow(
                 && printer.options.shows(entry)
         });
         added.sort_by(|(_, one), (_, other)| one.time.cmp(&other.time));
+        if added.iter().any(|(of, _)| !printer.ids.contains(of)) {
+            printer.ids = journal.stems();
+        }
         let added: Vec<Entry> = added.into_iter().map(|(_, entry)| entry).collect();
         if !added.is_empty() && lines.print(&printer.print(&added, stem.is_none())).is_err() {
             break;
@@ -175,6 +191,8 @@ fn follow(
 struct Printer<'a> {
     project: &'a Project<'a>,
     options: &'a Arguments,
+    /// The sessions that have to be told apart.
+    ids: Vec<String>,
 }
 
 impl Printer<'_> {
@@ -199,7 +217,7 @@ impl Printer<'_> {
 
     fn row(&self, entry: &Entry, with_session: bool) -> Vec<Cell> {
         let (tone, words) = describe(entry);
-        let session = if with_session { short_id(&entry.session, &[]) } else { String::new() };
+        let session = if with_session { self.session(entry) } else { String::new() };
         let agent = entry.agent.as_deref().map(|id| short_id(id, &[])).unwrap_or_default();
         vec![
             Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
@@ -209,12 +227,17 @@ impl Printer<'_> {
         ]
     }
 
+    fn session(&self, entry: &Entry) -> String {
+        let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
+        short_id(&entry.session, &ids)
+    }
+
     fn run_row(&self, entry: &Entry) -> Vec<Cell> {
         let tone = if entry.has_failed() { Tone::Bad } else { Tone::Plain };
         vec![
             Cell::new(Tone::Dim, &self.project.moment(&entry.time)),
             Cell::new(Tone::Good, &entry.event),
-            Cell::new(Tone::Dim, &short_id(&entry.session, &[])),
+            Cell::new(Tone::Dim, &self.session(entry)),
             Cell::new(Tone::Dim, &format!("{} µs", entry.us.unwrap_or(0))),
             Cell::new(
                 Tone::Dim,

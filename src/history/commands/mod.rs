@@ -26,9 +26,17 @@ pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<Str
     }
 }
 
+/// One that is there and cannot be read is no empty one.
+pub fn ensure_readable(journal: &Journal) -> anyhow::Result<()> {
+    match journal.trouble() {
+        Some(why) => anyhow::bail!("the journals cannot be read: {why}"),
+        None => Ok(()),
+    }
+}
+
 /// The session that is meant, by its id or the beginning of it, as the journal has it.
 pub fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
-    let stems: Vec<String> = journal.sessions().into_iter().map(|files| files.stem).collect();
+    let stems = journal.stems();
     let whole = journal::stem(named);
     match stems.contains(&whole) {
         true => Ok(whole),

@@ -7,7 +7,7 @@ use crate::console::project::{Project, print_json};
 use crate::console::usage::usage;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
-use crate::core::spelling::short_id;
+use crate::core::spelling::{distinct, short_id};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::plural;
 use crate::history::commands::since;
@@ -68,14 +68,17 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         since: since(project, options.since.as_deref())?,
         most: if options.limit == 0 { usize::MAX } else { options.limit },
     };
-    let found = project.view()?.map(|view| search.run(&view)).unwrap_or_default();
+    let view = project.view()?;
+    let found = view.as_ref().map(|view| search.run(view)).unwrap_or_default();
     if options.json {
         let hits: Vec<Value> = found.hits.iter().map(Hit::to_json).collect();
         return print_json(
             &json!({"hits": hits, "has_more": found.has_more, "unreadable": found.unreadable}),
         );
     }
-    let mut out = table(project, &found);
+    let mut ids = view.map(|view| view.journal().stems()).unwrap_or_default();
+    ids.extend(found.hits.iter().map(|hit| hit.session.clone()));
+    let mut out = table(project, &found, &distinct(ids));
     if found.hits.is_empty() {
         out.line(project.nothing_here("Nothing that is kept says so.")?);
     }
@@ -88,7 +91,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::printed(out.trimmed()))
 }
 
-fn table(project: &Project, found: &Found) -> Printed {
+fn table(project: &Project, found: &Found, ids: &[String]) -> Printed {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let row = |hit: &Hit| {
         let tone = match hit.kind {
             HitKind::Error => Tone::Bad,
@@ -98,7 +102,7 @@ fn table(project: &Project, found: &Found) -> Printed {
         vec![
             Cell::new(Tone::Dim, &project.moment(&hit.time)),
             Cell::new(tone, hit.kind.name()),
-            Cell::new(Tone::Dim, &short_id(&hit.session, &[])),
+            Cell::new(Tone::Dim, &short_id(&hit.session, &ids)),
             Cell::new(Tone::Plain, &hit.text),
         ]
     };

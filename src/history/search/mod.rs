@@ -4,6 +4,7 @@ pub mod hits;
 pub mod needle;
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use memchr::{memchr, memmem};
 
@@ -88,6 +89,7 @@ impl Search {
 
     fn in_journals(&self, view: &View, found: &mut Found) {
         let journal = view.journal();
+        found.unreadable += usize::from(journal.trouble().is_some());
         let find = |bytes: &[u8]| self.needle.find_raw(bytes);
         let since = self.since.as_deref().and_then(time::parse).map(|time| time.timestamp());
         for files in journal.sessions() {
@@ -96,25 +98,38 @@ impl Search {
                 continue;
             }
             // Sessions come with the one first that was last added to: with enough that is newer than
-            // all of the next one, the rest need not be read.
-            if self.is_full_with_newer(&mut found.hits, newest) {
-                found.has_more = true;
+            // all of the next one, it only matters whether there is anything more.
+            let is_enough = self.is_full_with_newer(&mut found.hits, newest);
+            found.has_more |= is_enough && found.hits.len() > self.most;
+            if is_enough && found.has_more {
                 break;
             }
-            journal.matching(&files, &find, |line| {
-                // What is older than all that will be shown need not be parsed.
+            found.unreadable += journal.matching(&files, &find, |line| {
+                // What is older than all that will be shown need not be kept.
                 let is_older =
                     |time: &str| found.oldest.as_deref().is_some_and(|last| time <= last);
-                if time_of(line).is_some_and(is_older) {
-                    found.has_more = true;
-                    return;
+                if !is_enough && !time_of(line).is_some_and(is_older) {
+                    match parse(line) {
+                        Some(entry) => self.keep(in_entry(&entry, &self.needle), found),
+                        None => found.unreadable += 1,
+                    }
+                } else if !found.has_more {
+                    let hits = parse(line).map(|entry| in_entry(&entry, &self.needle));
+                    found.has_more = hits.is_some_and(|hits| self.has_another(&hits, &found.hits));
                 }
-                match parse(line) {
-                    Some(entry) => self.keep(in_entry(&entry, &self.needle), found),
-                    None => found.unreadable += 1,
+                match is_enough && found.has_more {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
                 }
             });
         }
+    }
+
+    /// Whether one of these is asked for, and is not among what is known.
+    fn has_another(&self, hits: &[Hit], known: &[Hit]) -> bool {
+        let is_known =
+            |hit: &Hit| !hit.id.is_empty() && known.iter().any(|one| key(one) == key(hit));
+        hits.iter().any(|hit| self.admits(hit) && !is_known(hit))
     }
 
     fn is_full_with_newer(&self, hits: &mut Vec<Hit>, seconds: i64) -> bool {
@@ -138,8 +153,9 @@ impl Search {
                 if stem.is_none_or(FileStem::is_reserved) {
                     continue;
                 }
-                let bytes = view.bytes(&format!("{folder}/{name}")).ok().flatten();
-                let Some(bytes) = bytes else { continue };
+                let Some(bytes) = bytes_of(view, &format!("{folder}/{name}"), found) else {
+                    continue;
+                };
                 if self.needle.find_raw(&bytes).is_none() {
                     continue;
                 }
@@ -158,7 +174,7 @@ impl Search {
             let folder = format!("{BRANCHES}/{branch}/handoffs");
             for name in view.names(&folder).iter().filter(|name| name.ends_with(".md")) {
                 let path = format!("{folder}/{name}");
-                let Some(bytes) = view.bytes(&path).ok().flatten() else { continue };
+                let Some(bytes) = bytes_of(view, &path, found) else { continue };
                 let text = String::from_utf8_lossy(&bytes);
                 let Some(excerpt) = self.needle.excerpt(&text) else { continue };
                 let file = HandoffFile::parse(name, &text);
@@ -180,6 +196,13 @@ impl Search {
     }
 }
 
+/// A file; one that is there and cannot be read is counted.
+fn bytes_of(view: &View, path: &str, found: &mut Found) -> Option<Vec<u8>> {
+    let read = view.bytes(path);
+    found.unreadable += usize::from(read.is_err());
+    read.ok().flatten()
+}
+
 /// The time of a line of ours, which stands at its beginning.
 fn time_of(line: &[u8]) -> Option<&str> {
     let head = line.get(..HEAD.min(line.len()))?;
@@ -193,8 +216,14 @@ fn time_of(line: &[u8]) -> Option<&str> {
 fn remove_repeated(hits: &mut Vec<Hit>) {
     let mut seen = BTreeSet::new();
     hits.retain(|hit| {
-        // A call is the caller's, a prompt its agent's.
-        let agent = hit.agent.clone().filter(|_| hit.kind != HitKind::Prompt);
-        hit.id.is_empty() || seen.insert((hit.kind, agent, hit.id.clone()))
+        let (kind, agent, id) = key(hit);
+        hit.id.is_empty() || seen.insert((kind, agent.map(str::to_owned), id.to_owned()))
     });
+}
+
+/// What is the same in all places where a thing is; nothing of what has no id.
+fn key(hit: &Hit) -> (HitKind, Option<&str>, &str) {
+    // A call is the caller's, a prompt its agent's.
+    let agent = hit.agent.as_deref().filter(|_| hit.kind != HitKind::Prompt);
+    (hit.kind, agent, &hit.id)
 }

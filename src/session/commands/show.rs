@@ -55,6 +55,7 @@ pub fn run(project: &Project, which: &Arguments, as_json: bool) -> anyhow::Resul
             "left_out": left_out,
             "damaged_lines": story.passed_over.damaged,
             "newer_lines": story.passed_over.newer,
+            "unreadable_journals": story.passed_over.unreadable,
         }));
     }
     let page = Page { project, all: which.all, out: Printed::default() };
@@ -87,7 +88,7 @@ impl Page<'_> {
         self.told("Loops", story.told(EntryKind::Loop));
         self.told("Hand-offs", story.told(EntryKind::Handoff));
         self.title("Timeline");
-        if story.timeline.is_empty() {
+        if story.timeline.is_empty() && story.passed_over.unreadable == 0 {
             self.out.push("  Its journal is gone, or nothing was told in it.\n");
         }
         self.entries(timeline);
@@ -215,7 +216,11 @@ impl Page<'_> {
         let mut says: Vec<String> = classes.collect();
         let gone = total - story.errors.len();
         if gone > 0 {
-            says.push(format!("{gone} whose record is gone"));
+            let how = match story.passed_over.unreadable {
+                0 => "is gone",
+                _ => "is gone, or cannot be read",
+            };
+            says.push(format!("{gone} whose record {how}"));
         }
         let recovered = story.errors.iter().filter(|error| error.status == RECOVERED).count();
         let recovered = story.summary.errors.recovered.max(recovered as u64);

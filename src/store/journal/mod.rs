@@ -18,11 +18,13 @@ pub mod unsent;
 
 use std::rc::Rc;
 
+use crate::core::error::{Error, Result};
 use crate::core::id::FileStem;
 use crate::core::journal::Entry;
 use crate::state::{Format, Row};
 use crate::store::dir::Dir;
 use prune::Limits;
+use read::PassedOver;
 
 pub const FOLDER: &str = "journal";
 /// The stem of the file of what belongs to no session. No id has it.
@@ -120,15 +122,36 @@ fn put_line(lines: &mut Vec<u8>, entry: &Entry) {
 }
 
 /// All journals of a project, for reading.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Journal {
-    /// `None` if nothing has been told yet.
+    /// `None` if nothing has been told yet, or if it cannot be read.
     folder: Option<Rc<Dir>>,
+    /// Why the folder cannot be read, although it is there.
+    trouble: Option<Rc<Error>>,
 }
 
 impl Journal {
-    pub fn new(folder: Option<Rc<Dir>>) -> Self {
-        Self { folder }
+    /// What came of looking for its folder: only what is not there is absent.
+    pub fn new(found: Result<Option<Rc<Dir>>>) -> Self {
+        match found {
+            Ok(folder) => Self { folder, trouble: None },
+            Err(error) => Self { folder: None, trouble: Some(Rc::new(error)) },
+        }
+    }
+
+    /// Whether there is a folder that can be looked into.
+    pub fn is_there(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Why nothing of it can be read, if that is so.
+    pub fn trouble(&self) -> Option<&Error> {
+        self.trouble.as_deref()
+    }
+
+    /// What is passed over in any case.
+    pub fn passed_over(&self) -> PassedOver {
+        PassedOver { unreadable: u64::from(self.trouble.is_some()), ..PassedOver::default() }
     }
 }
 

@@ -24,25 +24,35 @@ pub enum Order {
     NewestFirst,
 }
 
-/// Lines that were passed over.
+/// What was passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassedOver {
-    /// Cut off or damaged.
+    /// Lines, cut off or damaged.
     pub damaged: u64,
-    /// Written by a version that knows more.
+    /// Lines written by a version that knows more.
     pub newer: u64,
+    /// Files that are there and cannot be read.
+    pub unreadable: u64,
 }
 
 impl PassedOver {
+    /// What has to be said where lines that are left out need not be.
+    pub fn only_unreadable(self) -> Self {
+        Self { unreadable: self.unreadable, ..Self::default() }
+    }
+
     /// `Left out: 2 lines cut off or damaged.`; nothing if none was.
     pub fn in_words(self) -> Option<String> {
-        let lines = |count: u64, how: &str| {
-            let lines = plural(usize::try_from(count).unwrap_or(usize::MAX), "line");
-            (count > 0).then(|| format!("{lines} {how}"))
+        let parts = [
+            (self.damaged, "line", "cut off or damaged"),
+            (self.newer, "line", "of a newer version"),
+            (self.unreadable, "journal", "that cannot be read"),
+        ];
+        let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
+        let in_words = |(count, what, how): (u64, &str, &str)| {
+            format!("{} {how}", plural(usize::try_from(count).unwrap_or(usize::MAX), what))
         };
-        let damaged = lines(self.damaged, "cut off or damaged");
-        let newer = lines(self.newer, "of a newer version");
-        let all: Vec<String> = damaged.into_iter().chain(newer).collect();
+        let all: Vec<String> = parts.map(in_words).collect();
         (!all.is_empty()).then(|| format!("Left out: {}.", all.join(", ")))
     }
 }
@@ -51,6 +61,7 @@ impl std::ops::AddAssign for PassedOver {
     fn add_assign(&mut self, other: Self) {
         self.damaged += other.damaged;
         self.newer += other.newer;
+        self.unreadable += other.unreadable;
     }
 }
 
@@ -76,8 +87,18 @@ fn read_line(line: &[u8]) -> Line {
     match serde_json::from_slice::<Entry>(line) {
         Ok(entry) if entry.v > VERSION => Line::Newer,
         Ok(entry) if time::parse(&entry.time).is_some() => Line::Good(Box::new(entry)),
+        Err(_) if is_newer(line) => Line::Newer,
         _ => Line::Damaged,
     }
+}
+
+/// Whether a line says that it is of a newer version, whatever else is in it.
+pub fn is_newer(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        v: u64,
+    }
+    serde_json::from_slice::<Version>(line).is_ok_and(|version| version.v > VERSION)
 }
 
 /// Blocks of whole lines of a file.

@@ -1,7 +1,7 @@
 //! The journals of a project: which there are, one of them, or all of them as one.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::memrchr;
 
@@ -62,10 +62,24 @@ pub fn list(folder: &Dir) -> Vec<SessionFiles> {
     sessions
 }
 
+/// A journal that is there and cannot be read: no file of ours, or the system does not let us.
+pub struct Unreadable;
+
 impl Journal {
     /// All sessions that have a journal, the one that was last added to first.
     pub fn sessions(&self) -> Vec<SessionFiles> {
         self.folder.as_ref().map(|folder| list(folder)).unwrap_or_default()
+    }
+
+    /// The stems of all sessions that have a journal, in order.
+    pub fn stems(&self) -> Vec<String> {
+        let names = self.folder.as_ref().and_then(|folder| folder.names().ok());
+        let stem = |name: &String| {
+            let whole = name.strip_suffix(".jsonl")?;
+            Some(whole.strip_suffix(".1").unwrap_or(whole).to_owned())
+        };
+        let stems: BTreeSet<String> = names.unwrap_or_default().iter().filter_map(stem).collect();
+        stems.into_iter().collect()
     }
 
     /// What happened in one session, by the stem of its file ([`super::stem`]); nothing if it has no
@@ -76,16 +90,25 @@ impl Journal {
         if order == Order::OldestFirst {
             names.reverse();
         }
-        let passed_over = PassedOver::default();
+        let passed_over = self.passed_over();
         let texts = Vec::new();
         SessionEntries { journal: self, names, order, texts, open: None, passed_over }
     }
 
-    /// A file as blocks of whole lines; `None` if it is not there or cannot be read.
-    pub fn blocks(&self, name: &str, order: Order) -> Option<Blocks> {
-        let file = self.folder.as_ref()?.open_read(name).ok()??;
-        let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
-        if is_file { Blocks::new(file, order).ok() } else { None }
+    /// A file as blocks of whole lines; `None` if it is not there.
+    pub fn blocks(&self, name: &str, order: Order) -> Result<Option<Blocks>, Unreadable> {
+        let Some(folder) = &self.folder else { return Ok(None) };
+        match folder.open_read(name) {
+            Ok(None) if folder.is_symlink(name) => Err(Unreadable),
+            Ok(None) => Ok(None),
+            Ok(Some(file)) => match file.metadata() {
+                Ok(meta) if meta.is_file() => {
+                    Blocks::new(file, order).map(Some).map_err(|_| Unreadable)
+                }
+                _ => Err(Unreadable),
+            },
+            Err(_) => Err(Unreadable),
+        }
     }
 
     /// What happened in all sessions, newest first. Only as many files are open at a time as
@@ -103,7 +126,7 @@ impl Journal {
             since.is_none_or(|since| files.modified.saturating_add(SLACK) >= since)
         });
         waiting.reverse();
-        AllEntries { journal: self, waiting, open: Vec::new(), passed_over: PassedOver::default() }
+        AllEntries { journal: self, waiting, open: Vec::new(), passed_over: self.passed_over() }
     }
 }
 
@@ -188,8 +211,10 @@ impl Iterator for SessionEntries<'_> {
             self.passed_over = self.passed_over();
             self.open = None;
             let name = self.names.pop()?;
-            let blocks = self.journal.blocks(&name, self.order);
-            self.open = blocks.map(|blocks| Entries::new(blocks, &self.texts));
+            match self.journal.blocks(&name, self.order) {
+                Ok(blocks) => self.open = blocks.map(|blocks| Entries::new(blocks, &self.texts)),
+                Err(Unreadable) => self.passed_over.unreadable += 1,
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ impl Place {
     }
 
     fn journal(&self) -> Journal {
-        Journal::new(self.state.sub(FOLDER).unwrap().map(Rc::new))
+        Journal::new(Ok(self.state.sub(FOLDER).unwrap().map(Rc::new)))
     }
 
     fn targets(&self, session: &str, order: Order) -> (Vec<String>, PassedOver) {
@@ -85,7 +85,7 @@ fn a_line_that_was_cut_off_is_passed_over_and_ended_by_the_next_one() {
     let place = Place::new("torn");
     let torn = [&line("s1", 0, "a")[..], br#"{"v":1,"time":"2026-01-29T10:3"#].concat();
     place.write("s1.jsonl", &torn);
-    let damaged = |damaged| PassedOver { damaged, newer: 0 };
+    let damaged = |damaged| PassedOver { damaged, ..PassedOver::default() };
     assert_eq!(place.targets("s1", Order::NewestFirst), (vec!["a".into()], damaged(1)));
     add(&place.state, &[entry("s1", 1, "b")], Some(ROOMY));
     for order in [Order::NewestFirst, Order::OldestFirst] {
@@ -111,7 +111,7 @@ fn what_is_damaged_huge_or_newer_is_passed_over_and_counted() {
     place.write("s1.jsonl", &bytes);
     let (mut targets, passed_over) = place.targets("s1", Order::OldestFirst);
     assert_eq!(targets, ["a", &long, "c"]);
-    assert_eq!(passed_over, PassedOver { damaged: 6, newer: 1 });
+    assert_eq!(passed_over, PassedOver { damaged: 5, newer: 2, unreadable: 0 });
     targets.reverse();
     assert_eq!(place.targets("s1", Order::NewestFirst), (targets, passed_over));
 }
