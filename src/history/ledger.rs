@@ -19,9 +19,6 @@ use crate::store::journal::read::Order;
 use crate::store::journal::{self, Journal};
 use crate::store::view::View;
 
-/// An `end` line is the last of its session, or nearly.
-const LINES_AFTER_END: usize = 50;
-
 #[derive(Default)]
 pub struct Ledger {
     /// Those that live first, then the newest.
@@ -56,13 +53,13 @@ impl Ledger {
         let mut ledger = Self::default();
         let mut known = BTreeSet::new();
         let work = view.get::<Queue>();
+        let journal = asked.agents.then(|| view.journal());
         for live in view.lives() {
             if live.worked {
-                ledger.sessions.push(alive(&live, work.as_ref(), metrics, now));
+                ledger.sessions.push(alive(&live, work.as_ref(), metrics, journal.as_ref(), now));
                 known.insert(live.session_id);
             }
         }
-        let journal = asked.agents.then(|| view.journal());
         let (archived, damaged) = view.archived_metrics();
         ledger.damaged = damaged;
         for entry in metrics.newest(usize::MAX).into_iter().chain(archived) {
@@ -85,38 +82,65 @@ pub fn session(
     since: Option<&str>,
     now: Time,
 ) -> Option<Session> {
+    let journal = view.journal();
     let mut one = match lives.iter().find(|live| live.session_id == id) {
-        Some(live) => alive(live, view.get::<Queue>().as_ref(), metrics, now),
-        None => ended(metrics.find(id)?, Some(&view.journal())),
+        Some(live) => alive(live, view.get::<Queue>().as_ref(), metrics, Some(&journal), now),
+        None => ended(metrics.find(id)?, Some(&journal)),
     };
     one.cut(since);
     Some(one)
 }
 
-fn alive(live: &Live, work: Option<&Queue>, metrics: &Metrics, now: Time) -> Session {
+fn alive(
+    live: &Live,
+    work: Option<&Queue>,
+    metrics: &Metrics,
+    journal: Option<&Journal>,
+    now: Time,
+) -> Session {
     let path = live.transcript_path.as_deref().map(Path::new);
     let is_there = path.is_some_and(|path| files::open(path).is_some());
     let cost = path.map(|path| usage::cost(path, u64::MAX)).unwrap_or_default();
     let work = work.map(|queue| queue.work_of(&live.session_id));
     let mut entry = Entry::new(live, "", cost, work.unwrap_or_default(), now);
     let earlier = metrics.find(&live.session_id).filter(|_| !is_there);
-    earlier.iter().for_each(|earlier| entry.keep_cost(earlier));
-    let has_agents = earlier.is_none();
-    let usage = entry.usage.clone();
+    let (usage, has_agents) = match earlier {
+        None => (entry.usage.clone(), true),
+        Some(earlier) => {
+            entry.keep_cost(&earlier);
+            let earlier = ended(earlier, journal);
+            (earlier.usage, earlier.has_agents)
+        }
+    };
     Session { usage, entry, is_live: true, has_agents, is_cut: false, source: 0 }
 }
 
 fn ended(entry: Entry, journal: Option<&Journal>) -> Session {
     let told = journal.and_then(|journal| {
-        let lines = journal.of_stem(&journal::stem(&entry.session_id), Order::NewestFirst);
-        let mut ends = lines.take(LINES_AFTER_END).filter(|line| line.kind == EntryKind::End);
-        let told = ends.find_map(|line| line.record?.read::<Entry>())?;
+        let stem = journal::stem(&entry.session_id);
+        let lines = journal.of_stem(&stem, Order::NewestFirst).with_any(&["\"end\""]);
+        let ends = lines.filter(|line| line.kind == EntryKind::End);
+        let told = ends.filter_map(|line| line.record?.read::<Entry>());
         // An end that the metrics do not have is another one.
-        (told.tokens == entry.tokens && !told.usage.is_empty()).then_some(told.usage)
+        let same = told.filter(|told| told.tokens == entry.tokens && !told.usage.is_empty());
+        named_agents(same.map(|told| told.usage))
     });
     let has_agents = told.is_some();
     let usage = told.unwrap_or_else(|| entry.usage.clone());
     Session { usage, entry, is_live: false, has_agents, is_cut: false, source: 0 }
+}
+
+/// What the ends of a session told of one and the same use, the newest first: one that came after the
+/// transcripts were gone only kept the sums, an earlier one has the agents.
+fn named_agents(told: impl Iterator<Item = Vec<Usage>>) -> Option<Vec<Usage>> {
+    let mut newest = None;
+    for usage in told {
+        if usage.iter().any(|row| row.agent.is_some()) {
+            return Some(usage);
+        }
+        newest.get_or_insert(usage);
+    }
+    newest
 }
 
 impl Session {

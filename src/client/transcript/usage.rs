@@ -210,6 +210,9 @@ impl Count {
         let by_us = all().any(|answer| answer.is_priced_by_us);
         let is_whole = self.total.is_some() && !is_any_newer && self.copied.is_empty();
         let is_estimate = by_us && !is_whole;
+        // Where one model has no price, the dollars of the others are shown all the same.
+        let is_any_ours =
+            usd.is_some() || all().any(|one| one.is_priced_by_us && one.usd.is_some());
         let rows = match usd {
             Some(usd) if !is_estimate => shared_out(rows, usd),
             _ => rows,
@@ -217,7 +220,7 @@ impl Count {
         Cost {
             tokens: (!rows.is_empty()).then(|| sum_of(&rows)),
             usd: usd.map(cents),
-            is_estimate: is_estimate && usd.is_some(),
+            is_estimate: is_estimate && is_any_ours,
             is_partial: self.is_partial,
             rows,
         }

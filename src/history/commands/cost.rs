@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::agents::result::AgentResult;
 use crate::client::prices;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::{Printed, one_line};
 use crate::core::journal::EntryKind;
 use crate::core::outcome::Outcome;
-use crate::core::spelling::{short_count, short_id};
+use crate::core::spelling::{distinct, short_count, short_id};
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::text::{clip, plural};
 use crate::history::commands::collected::{self, Collected};
@@ -115,7 +116,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             None => project.nothing_here("No session is known yet.")?,
         }));
     }
-    let mut out = table(project, &lines, &total, by, options.limit);
+    let ids = session_ids(&found);
+    let mut out = table(project, &lines, &total, (by, options.limit), &ids);
     for note in notes(&found, &total, since.as_deref()) {
         out.line(note);
     }
@@ -172,7 +174,8 @@ fn agent_lines(found: &Collected) -> Vec<Line> {
         None => NOT_APART.to_owned(),
     });
     let mut lines = named(sums);
-    let mut tasks: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    // Two projects may have sessions of one id.
+    let mut tasks: BTreeMap<(usize, String), BTreeMap<String, String>> = BTreeMap::new();
     for line in &mut lines {
         let name = line.name.clone();
         let mut parts = name.splitn(3, '\n');
@@ -180,11 +183,10 @@ fn agent_lines(found: &Collected) -> Vec<Line> {
         else {
             continue;
         };
-        let Some(source) = source.parse().ok().and_then(|at: usize| found.sources.get(at)) else {
-            continue;
-        };
+        let Ok(at) = source.parse::<usize>() else { continue };
+        let Some(source) = found.sources.get(at) else { continue };
         let of_session = || agent_tasks(&source.view, session);
-        let tasks = tasks.entry(session.to_owned()).or_insert_with(of_session);
+        let tasks = tasks.entry((at, session.to_owned())).or_insert_with(of_session);
         line.about = tasks.get(agent).cloned().unwrap_or_default();
         (line.name, line.session) = (agent.to_owned(), Some(session.to_owned()));
         line.project = Some(source.place.clone());
@@ -192,16 +194,32 @@ fn agent_lines(found: &Collected) -> Vec<Line> {
     lines
 }
 
-/// What the agents of a session were started for.
+/// What the agents of a session were started for: what is known at an agent's end holds, since its task
+/// may not have been known when it began.
 fn agent_tasks(view: &View, session: &str) -> BTreeMap<String, String> {
     let journal = view.journal();
-    let lines = journal.of_stem(&journal::stem(session), Order::OldestFirst);
-    let starts = lines.filter(|line| line.kind == EntryKind::AgentStart);
-    let named = starts.filter_map(|line| {
-        let words = [line.what, line.target].into_iter().flatten().collect::<Vec<_>>();
-        Some((line.agent?, words.join(": ")))
-    });
-    named.collect()
+    let kinds = ["\"agent_start\"", "\"agent_end\""];
+    let lines = journal.of_stem(&journal::stem(session), Order::OldestFirst).with_any(&kinds);
+    let mut tasks: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for line in lines {
+        let Some(agent) = line.agent.clone() else { continue };
+        let (kind, task) = match line.kind {
+            EntryKind::AgentStart => (line.what, line.target),
+            EntryKind::AgentEnd => {
+                let result = line.record.and_then(|record| record.read::<AgentResult>());
+                result.map_or((None, line.target), |result| (Some(result.kind), result.task))
+            }
+            _ => continue,
+        };
+        let known = tasks.entry(agent).or_default();
+        known.0 = kind.filter(|kind| !kind.is_empty()).unwrap_or(std::mem::take(&mut known.0));
+        known.1 = task.filter(|task| !task.is_empty()).unwrap_or(std::mem::take(&mut known.1));
+    }
+    let in_words = |(agent, (kind, task)): (String, (String, String))| {
+        let words: Vec<String> = [kind, task].into_iter().filter(|word| !word.is_empty()).collect();
+        (agent, words.join(": "))
+    };
+    tasks.into_iter().map(in_words).collect()
 }
 
 impl Line {
@@ -236,15 +254,35 @@ fn sum_json(sum: &Sum) -> Value {
 const COLUMNS: [(&str, u8); 6] =
     [("INPUT", 4), ("OUTPUT", 4), ("CACHE WRITE", 5), ("CACHE READ", 5), ("COST", 0), ("ABOUT", 3)];
 
-fn table(project: &Project, lines: &[Line], total: &Sum, by: By, limit: usize) -> Printed {
+/// The sessions that have to be told apart.
+fn session_ids(found: &Collected) -> Vec<String> {
+    let stems = found.sources.iter().flat_map(|source| source.view.journal().stems());
+    let ids = found.ledger.sessions.iter().map(|session| session.entry.session_id.clone());
+    distinct(stems.chain(ids).collect())
+}
+
+fn table(
+    project: &Project,
+    lines: &[Line],
+    total: &Sum,
+    (by, limit): (By, usize),
+    ids: &[String],
+) -> Printed {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let most = if limit == 0 { usize::MAX } else { limit };
     // Days are kept in UTC, whatever the clock on the wall says.
     let name = if by == By::Day { "DAY (UTC)".to_owned() } else { by.name().to_uppercase() };
     let columns: Vec<(&str, u8)> = [(name.as_str(), 0)].into_iter().chain(COLUMNS).collect();
+    let agents = lines.iter().filter(|line| line.session.is_some());
+    let agents = distinct(agents.map(|line| line.name.clone()).collect());
+    let agents: Vec<&str> = agents.iter().map(String::as_str).collect();
     let mut rows = Vec::new();
     for line in lines.iter().take(most) {
-        let is_id = by == By::Session || line.session.is_some();
-        let name = if is_id { short_id(&line.name, &[]) } else { clip(&line.name, 40) };
+        let name = match &line.session {
+            _ if by == By::Session => short_id(&line.name, &ids),
+            Some(_) => short_id(&line.name, &agents),
+            None => clip(&line.name, 40),
+        };
         let about = match &line.project {
             Some(place) => format!("{place}: {}", line.about),
             None => line.about.clone(),
