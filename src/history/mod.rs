@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod commands;
+pub mod compactions;
 pub mod describe;
 pub mod errors;
 pub mod filter;

@@ -8,6 +8,7 @@ use crate::core::journal::{Entry, EntryKind};
 use crate::core::time::Time;
 use crate::errors::document::Record;
 use crate::history::agents::kept_results;
+use crate::history::compactions::compactions;
 use crate::history::errors::kept_errors;
 use crate::history::sessions::{SessionSummary, summarize};
 use crate::session::metrics;
@@ -58,8 +59,7 @@ impl Story {
             summary.agents.spawned = self.agents.len() as u64;
             summary.errors.total = self.errors.len() as u64;
             summary.findings = self.agents.iter().map(|agent| agent.findings.len() as u64).sum();
-            let is_compaction = |entry: &&Entry| entry.kind == EntryKind::Compact;
-            summary.compactions = self.timeline.iter().filter(is_compaction).count() as u64;
+            summary.compactions = compactions(&self.timeline) as u64;
         }
         let is_typed = |entry: &&Entry| {
             entry.kind == EntryKind::Prompt && entry.what.as_deref() != Some("machine")

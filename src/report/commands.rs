@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::client::hook_runs::{self, HookRun};
-use crate::console::project::Project;
+use crate::console::project::{Project, one_of};
 use crate::console::projects::{KnownProject, known_projects};
+use crate::console::usage::usage;
 use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
-use crate::core::spelling::short_id;
+use crate::core::spelling::{distinct, short_id};
 use crate::core::text::plural;
 use crate::core::time;
 use crate::doctor::gather::transcripts_dir;
-use crate::history::commands::{session_stem, since};
-use crate::history::ledger;
+use crate::history::commands::{ensure_readable, since};
+use crate::history::ledger::{self, Ledger};
 use crate::process::{browser, output};
 use crate::report::page::{MARKER, Report};
 use crate::report::session::Session;
@@ -56,6 +57,9 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
+    if options.output.as_deref() == Some(Path::new("-")) {
+        bail!(usage("a report is written to a file, not to stdout: `-o FILE`"));
+    }
     let default = options.all_projects.then_some(ALL_SINCE);
     let asked = options.since.as_deref().or(default);
     let since = since(project, asked)?;
@@ -75,9 +79,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let today = project.process.local(now).format("%Y-%m-%d").to_string();
     let file = match (&options.output, sessions.as_slice()) {
         (Some(file), _) => file.clone(),
-        (None, [session]) if since.is_none() => {
-            file_name(&short_id(&journal::stem(&session.id), &[]))
-        }
+        (None, [session]) if since.is_none() => file_name(&session.short_id),
         (None, _) if options.all_projects => file_name(&format!("all-{today}")),
         _ => file_name(&today),
     };
@@ -114,6 +116,21 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         plural(report.sessions.len(), "session"),
         page.len().div_ceil(1024)
     )))
+}
+
+/// A session that is reported on.
+struct Asked {
+    /// That of its journal, as far as it has one.
+    stem: String,
+    /// Its id; of one with a journal the same as the stem, until its lines say more.
+    id: String,
+}
+
+impl Asked {
+    fn new(stems: &[String], id: String) -> Self {
+        let stem = if stems.binary_search(&id).is_ok() { id.clone() } else { journal::stem(&id) };
+        Self { stem, id }
+    }
 }
 
 /// A project that is reported on.
@@ -161,24 +178,105 @@ impl Place {
         since: Option<&str>,
     ) -> anyhow::Result<Vec<Session>> {
         let journal = self.view.journal();
-        let stems = stems(project, &journal, named, since)?;
-        let sessions = stems.iter().map(|stem| self.session(&journal, stem, since, project));
-        Ok(sessions.filter(|session| since.is_none() || !session.entries.is_empty()).collect())
+        ensure_readable(&journal)?;
+        let known = self.known_ids(&journal);
+        let ids: Vec<&str> = known.iter().map(String::as_str).collect();
+        let asked = self.asked(project, &journal, &known, named, since)?;
+        let sessions = asked.iter().map(|one| self.session(&journal, one, since, project));
+        let is_asked_for = |session: &Session| {
+            let is_unreadable = session.passed_over.unreadable > 0;
+            since.is_none() || !session.entries.is_empty() || is_unreadable && session.is_untold()
+        };
+        let mut sessions: Vec<Session> = sessions.filter(is_asked_for).collect();
+        if named.is_none() && since.is_some() {
+            sessions.extend(self.without_journal(&journal, since, project));
+        }
+        for session in &mut sessions {
+            session.short_id = short_id(&session.id, &ids);
+        }
+        Ok(sessions)
+    }
+
+    /// The ids of all sessions that have a journal or are in the metrics.
+    fn known_ids(&self, journal: &Journal) -> Vec<String> {
+        let stems = journal.stems();
+        let ended =
+            self.metrics.newest(usize::MAX).into_iter().chain(self.view.archived_metrics().0);
+        let gone = ended.map(|entry| entry.session_id);
+        let gone = gone.filter(|id| stems.binary_search(&journal::stem(id)).is_err());
+        distinct(gone.chain(stems.iter().cloned()).collect())
+    }
+
+    /// The sessions that are asked for: the stems of journals, or the ids of those that have none.
+    fn asked(
+        &self,
+        project: &Project,
+        journal: &Journal,
+        known: &[String],
+        named: Option<&str>,
+        since: Option<&str>,
+    ) -> anyhow::Result<Vec<Asked>> {
+        if let Some(named) = named {
+            let whole = journal::stem(named);
+            let is_stem = journal.stems().contains(&whole);
+            let id = if is_stem { whole } else { one_of(named, known, "session", "")? };
+            return Ok(vec![Asked::new(&journal.stems(), id)]);
+        }
+        let mut files = journal.sessions();
+        files.retain(|files| files.stem != journal::stem(""));
+        match since.and_then(time::parse) {
+            Some(since) => files.retain(|files| files.modified >= since.timestamp()),
+            None => files.truncate(1),
+        }
+        let asked: Vec<String> = files.into_iter().map(|files| files.stem).collect();
+        if asked.is_empty() && since.is_none() {
+            match self.known_ids(journal).len() {
+                0 => bail!("{}", project.nothing_here(NONE)?),
+                gone => bail!(
+                    "{NONE} with a journal; of {} the figures are known: name one, or `--since 30d`",
+                    plural(gone, "session")
+                ),
+            }
+        }
+        let stems = journal.stems();
+        Ok(asked.into_iter().map(|id| Asked::new(&stems, id)).collect())
+    }
+
+    /// Sessions since a time that no journal tells of any more, as `cost` counts them.
+    fn without_journal(
+        &self,
+        journal: &Journal,
+        since: Option<&str>,
+        project: &Project,
+    ) -> Vec<Session> {
+        let stems = journal.stems();
+        let day = since.and_then(|since| since.get(..10));
+        let asked = ledger::Asked { since: day, agents: false };
+        let ledger = Ledger::read(&self.view, &self.metrics, asked, project.process.now());
+        let is_gone = |known: &ledger::Session| {
+            stems.binary_search(&journal::stem(&known.entry.session_id)).is_err()
+        };
+        let untold = |known: ledger::Session| {
+            let id = known.entry.session_id.clone();
+            let project = self.name.clone();
+            Session { project, ..Session::new(id, Vec::new(), Some(known), day) }
+        };
+        ledger.sessions.into_iter().filter(is_gone).map(untold).collect()
     }
 
     fn session(
         &self,
         journal: &Journal,
-        stem: &str,
+        asked: &Asked,
         since: Option<&str>,
         project: &Project,
     ) -> Session {
-        let mut all = journal.of_stem(stem, Order::OldestFirst);
+        let mut all = journal.of_stem(&asked.stem, Order::OldestFirst);
         let is_new = |time: &str| since.is_none_or(|since| time >= since);
         let mut entries: Vec<_> = all.by_ref().filter(|entry| is_new(&entry.time)).collect();
         // What waited in the spool stands where it was played.
         entries.sort_by(|one, other| one.time.cmp(&other.time));
-        let id = entries.first().map_or(stem, |entry| entry.session.as_str()).to_owned();
+        let id = entries.first().map_or(&*asked.id, |entry| entry.session.as_str()).to_owned();
         // Whole days, as `cost` counts them.
         let day = since.and_then(|since| since.get(..10));
         let now = project.process.now();
@@ -186,28 +284,6 @@ impl Place {
         let (passed_over, project) = (all.passed_over(), self.name.clone());
         Session { passed_over, project, ..Session::new(id, entries, known, day) }
     }
-}
-
-/// The journals that are asked for.
-fn stems(
-    project: &Project,
-    journal: &Journal,
-    named: Option<&str>,
-    since: Option<&str>,
-) -> anyhow::Result<Vec<String>> {
-    if let Some(named) = named {
-        return Ok(vec![session_stem(journal, named)?]);
-    }
-    let mut files = journal.sessions();
-    files.retain(|files| files.stem != journal::stem(""));
-    match since.and_then(time::parse) {
-        Some(since) => files.retain(|files| files.modified >= since.timestamp()),
-        None => files.truncate(1),
-    }
-    if files.is_empty() && since.is_none() {
-        bail!("{}", project.nothing_here(NONE)?);
-    }
-    Ok(files.into_iter().map(|files| files.stem).collect())
 }
 
 /// `hookkeeper-report-0f3e8a2c.html`

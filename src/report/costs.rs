@@ -28,7 +28,7 @@ fn known(sessions: &[Session]) -> impl Iterator<Item = &ledger::Session> {
 
 pub fn section(sessions: &[Session], since: Option<&str>) -> Markup {
     let all = total(sessions);
-    let name = |session: &Session| html! { code { (line(&session.short_id(), 12)) } " " (line(session.title(), 60)) };
+    let name = |session: &Session| html! { code { (line(&session.short_id, 40)) } " " (line(session.title(), 60)) };
     let by_session: Vec<Used> =
         sessions.iter().filter_map(|session| Some((name(session), session.sum()?))).collect();
     let (threads, projects, days) = (threads(sessions), projects(sessions), days(sessions));
@@ -89,7 +89,7 @@ fn threads(sessions: &[Session]) -> Vec<Used> {
             let Some(sum) = session.used_by(lane.agent.as_deref()) else { continue };
             let name = match &lane.agent {
                 None if sessions.len() == 1 => html! { "main thread" },
-                None => html! { "main thread of " code { (session.short_id()) } },
+                None => html! { "main thread of " code { (session.short_id) } },
                 Some(id) if lane.kind.is_empty() && lane.task.is_empty() => {
                     html! { (line(id, 40)) }
                 }

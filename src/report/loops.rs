@@ -32,7 +32,7 @@ pub fn section(sessions: &[Session], clock: Clock) -> Markup {
                         @for (session, entry, mark) in steps.iter().take(MOST) {
                             tr {
                                 td { (clock.element(millis(entry).unwrap_or(0), "%H:%M:%S")) }
-                                td { code { (line(&session.short_id(), 12)) } }
+                                td { code { (line(&session.short_id, 40)) } }
                                 td { svg.sign width="16" height="18" aria-hidden="true" { use.(mark.class()) href={ "#m-" (mark.class()) } x="8" y="9" {} } " " (mark.label()) }
                                 td.bad[entry.failed] { (line(&describe(entry).1, 400)) }
                                 td.number { @if let Some(ms) = entry.ms { (duration(i64::try_from(ms).unwrap_or(0))) } }

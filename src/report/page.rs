@@ -91,6 +91,8 @@ impl Report<'_> {
                     (since, sessions) => {
                         h1 { (plural(sessions.len(), "session")) }
                         @if let Some(since) = since { p.lead { "Since " (clock.element(since, "%A, %-d %B %Y, %H:%M")) } }
+                        @let untold = sessions.iter().filter(|session| session.is_untold()).count();
+                        @if untold > 0 { p.lead data-untold=(untold) { "Of " (plural(untold, "session")) " only the figures are known: no journal of theirs can be read any more. Only their tokens and cost are counted here." } }
                     }
                 }
             }
@@ -149,8 +151,9 @@ impl Report<'_> {
                 h2 id="h-timeline" { "Timeline" }
                 @if !is_single { (self.session_table()) }
                 (timeline::legend(&self.sessions))
-                @for (at, session) in self.sessions.iter().take(TIMELINES).enumerate() {
+                @for (at, session) in self.sessions.iter().take(TIMELINES).enumerate().filter(|(_, session)| is_single || !session.is_untold()) {
                     @let body = html! {
+                        @if session.is_untold() { p.none { (untold(session)) } }
                         (timeline::timeline(session, at + 1, MARKS / shown, self.clock))
                         (events::lanes(session))
                         (events::events(session, ROWS / shown, self.clock))
@@ -158,7 +161,7 @@ impl Report<'_> {
                     @if is_single { (body) } @else {
                         details.session id={ "s" (at + 1) } open[at == 0] {
                             summary {
-                                code { (line(&session.short_id(), 12)) } " "
+                                code { (line(&session.short_id, 40)) } " "
                                 @if let Some(project) = &session.project { (line(project, 60)) ": " }
                                 (line(session.title(), 100))
                             }
@@ -188,14 +191,16 @@ impl Report<'_> {
                             @let (from, to) = session.span().unwrap_or((0, 0));
                             @let used = session.sum();
                             tr data-session=(line(&session.id, 80)) {
-                                th scope="row" { @if at < TIMELINES { a href={ "#s" (at + 1) } { code { (line(&session.short_id(), 12)) } } } @else { code { (line(&session.short_id(), 12)) } } }
+                                th scope="row" { @if at < TIMELINES && !session.is_untold() { a href={ "#s" (at + 1) } { code { (line(&session.short_id, 40)) } } } @else { code { (line(&session.short_id, 40)) } } }
                                 @if has_projects { td { (line(session.project.as_deref().unwrap_or_default(), 60)) } }
-                                td { (clock.element(from, "%Y-%m-%d %H:%M")) }
-                                td.number { (duration(to - from)) }
+                                @if session.is_untold() { td { (line(session.day(), 20)) } td.number { "–" } } @else {
+                                    td { (clock.element(from, "%Y-%m-%d %H:%M")) }
+                                    td.number { (duration(to - from)) }
+                                }
                                 td.task { (line(session.title(), 90)) }
-                                td.number { (session.count(EntryKind::Tool)) }
-                                td.number { (session.agents()) }
-                                td.number { (session.count(EntryKind::Error)) }
+                                td.number { (told(session, session.count(EntryKind::Tool))) }
+                                td.number { (told(session, session.agents())) }
+                                td.number { (told(session, session.count(EntryKind::Error))) }
                                 td.number { (optional(used.as_ref().and_then(Sum::tokens).map(short_count))) }
                                 td.number { (optional(used.as_ref().map(Sum::spelled))) }
                                 td { (session.ending()) }
@@ -210,6 +215,7 @@ impl Report<'_> {
     fn footer(&self) -> Markup {
         let damaged: u64 = self.sessions.iter().map(|one| one.passed_over.damaged).sum();
         let newer: u64 = self.sessions.iter().map(|one| one.passed_over.newer).sum();
+        let unreadable: u64 = self.sessions.iter().map(|one| one.passed_over.unreadable).sum();
         html! {
             footer {
                 p {
@@ -218,7 +224,21 @@ impl Report<'_> {
                 }
                 @if damaged > 0 { p { "Left out: " (plural(damaged as usize, "line")) " of the journal, cut off or damaged." } }
                 @if newer > 0 { p { "Left out: " (plural(newer as usize, "line")) " of the journal, of a newer version." } }
+                @if unreadable > 0 { p { "Left out: " (plural(unreadable as usize, "journal")) " that cannot be read." } }
             }
         }
     }
+}
+
+/// Why a session has no timeline.
+fn untold(session: &Session) -> &'static str {
+    match session.passed_over.unreadable {
+        0 => "Its journal is gone: what it came to is all that is known of it.",
+        _ => "Its journal cannot be read: what it came to is all that is known of it.",
+    }
+}
+
+/// A count of what the journal tells, where there is one.
+fn told(session: &Session, count: usize) -> String {
+    if session.is_untold() { "–".to_owned() } else { count.to_string() }
 }

@@ -4,6 +4,7 @@ use crate::agents::result::AgentResult;
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::spelling::short_id;
 use crate::core::time;
+use crate::history::compactions::compactions;
 use crate::history::ledger::{self, Sum};
 use crate::report::lane::{self, Lane};
 use crate::report::text::line;
@@ -21,6 +22,8 @@ pub struct Session {
     /// Where it was, in a report on all projects.
     pub project: Option<String>,
     pub passed_over: PassedOver,
+    /// As much of its id as tells it from the others.
+    pub short_id: String,
 }
 
 impl Session {
@@ -40,7 +43,13 @@ impl Session {
         let of_end = || ended().map(|entry| ledger::Session::of_entry(entry, since));
         let known = known.or_else(of_end);
         let passed_over = PassedOver::default();
-        Self { id, entries, lanes, known, project: None, passed_over }
+        let short_id = short_id(&id, &[]);
+        Self { id, entries, lanes, known, project: None, passed_over, short_id }
+    }
+
+    /// Whether its figures are all that is known of it.
+    pub fn is_untold(&self) -> bool {
+        self.entries.is_empty() && self.known.is_some()
     }
 
     pub fn is_live(&self) -> bool {
@@ -55,13 +64,18 @@ impl Session {
         self.entries.iter().filter(|entry| entry.kind == kind).count()
     }
 
-    /// A compaction is told before and after; one that was refused only before.
     pub fn compactions(&self) -> usize {
-        self.count(EntryKind::Compacted).max(self.count(EntryKind::Compact))
+        compactions(&self.entries)
     }
 
     pub fn agents(&self) -> usize {
         self.lanes.iter().filter(|lane| lane.agent.is_some()).count()
+    }
+
+    /// The same, where the journal is gone too.
+    fn has_agents(&self) -> bool {
+        let counted = self.metrics().filter(|_| self.is_untold());
+        self.agents() > 0 || counted.is_some_and(|entry| entry.agents.spawned > 0)
     }
 
     /// The last result of each agent.
@@ -100,7 +114,7 @@ impl Session {
     pub fn used_by(&self, agent: Option<&str>) -> Option<Sum> {
         let known = self.known.as_ref()?;
         // Where no agent has a row, they are all in the main thread's.
-        if self.agents() > 0 && known.usage.iter().all(|row| row.agent.is_none()) {
+        if self.has_agents() && known.usage.iter().all(|row| row.agent.is_none()) {
             return None;
         }
         let mut rows = known.usage.iter().filter(|row| row.agent.as_deref() == agent).peekable();
@@ -122,8 +136,9 @@ impl Session {
         }
     }
 
-    pub fn short_id(&self) -> String {
-        short_id(&self.id, &[])
+    /// The day on which it began, of one that is not told.
+    pub fn day(&self) -> &str {
+        self.metrics().map_or("", |entry| entry.date.as_str())
     }
 }
 

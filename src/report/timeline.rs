@@ -43,7 +43,7 @@ pub fn timeline(session: &Session, number: usize, most_marks: usize, clock: Cloc
     let (groups, lines) = grouped(session, shown, &axis, most_marks);
     let height = AXIS + shown.len() * LANE;
     let left_out = session.lanes.len() - shown.len();
-    let name = format!("Timeline of session {}", line(&session.short_id(), 12));
+    let name = format!("Timeline of session {}", line(&session.short_id, 40));
     html! {
         div.timeline data-marks=(groups.iter().map(Vec::len).sum::<usize>()) {
             div.tools role="group" aria-label={ "Zoom of timeline " (number) } {
