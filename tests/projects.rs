@@ -78,7 +78,10 @@ fn a_project_is_noted_when_it_is_new_and_shown_with_the_others() {
     prompt(&scratch, &cafe, "s4");
     assert_eq!(roots(&scratch), ["cafe", "shop"], "the project here is one of them in any case");
     let text = good(scratch.run(&["status", "--all-projects"], b""));
-    assert!(text.starts_with("~/cafe") && text.contains("1 live"), "{text}");
+    assert!(
+        text.starts_with("PROJECT") && text.contains("\n~/cafe") && text.contains("1 live"),
+        "{text}"
+    );
     let sessions = good(scratch.run(&["sessions", "--all-projects"], b""));
     assert!(sessions.starts_with("~/cafe\n") && sessions.contains("\n\n~/shop\n"), "{sessions}");
     assert!(sessions.contains("Count the stock"), "{sessions}");

@@ -14,6 +14,16 @@ use crate::git::refs;
 use crate::state::panel::since;
 use crate::view::text;
 
+const COLUMNS: [(&str, u8); 7] = [
+    ("PROJECT", 0),
+    ("BRANCH", 4),
+    ("SESSIONS", 1),
+    ("AGENTS", 2),
+    ("ERRORS", 1),
+    ("FINDINGS", 3),
+    ("SEEN", 5),
+];
+
 pub fn run(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
     let all: Vec<Counts> = known_projects(project).iter().map(Counts::read).collect();
     if as_json {
@@ -29,7 +39,7 @@ pub fn run(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
         let place = if counts.is_worktree { format!("+ {place}") } else { place };
         counts.row(&place, now)
     });
-    let table = Table::new(&[0, 4, 1, 2, 1, 3, 5], rows.collect());
+    let table = Table::with_head(&COLUMNS, rows.collect());
     Ok(Outcome::printed(project.print_table(&table)))
 }
 
@@ -38,6 +48,7 @@ struct Counts {
     root: std::path::PathBuf,
     repository: std::path::PathBuf,
     is_worktree: bool,
+    /// As the folder of its state is called after it.
     branch: Option<String>,
     live: usize,
     waiting: usize,
@@ -53,12 +64,13 @@ impl Counts {
     fn read(known: &KnownProject) -> Self {
         let lives = known.view.lives();
         let errors = known.view.get::<Errors>().unwrap_or_default().summary;
+        let git = refs::read(&known.root);
         let seen = known.view.journal().newest_first().next().map(|entry| entry.time);
         Self {
             root: known.root.clone(),
             repository: known.repository.clone(),
             is_worktree: known.is_worktree(),
-            branch: refs::read(&known.root).branch,
+            branch: git.branch.is_some().then(|| refs::branch_name(&git)),
             live: lives.len(),
             waiting: lives.iter().filter(|live| live.waiting.is_some()).count(),
             agents: lives.iter().map(|live| live.agents.len()).sum(),
@@ -93,7 +105,7 @@ impl Counts {
             (0, pending) => (Tone::Warn, format!("{pending} to retry")),
             (escalated, _) => (Tone::Bad, format!("{escalated} escalated")),
         };
-        let seen = self.last_seen.as_deref().map(|seen| format!("seen {} ago", since(seen, now)));
+        let seen = self.last_seen.as_deref().map(|seen| format!("{} ago", since(seen, now)));
         vec![
             Cell::new(Tone::Strong, place),
             Cell::new(Tone::Good, self.branch.as_deref().unwrap_or_default()),
