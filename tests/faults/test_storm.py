@@ -1,5 +1,6 @@
 """Sixty-four processes at once, and processes that are killed at random."""
 
+import json
 import multiprocessing
 import os
 import random
@@ -41,9 +42,9 @@ def storm(suite, checks, sessions, events):
                     pid = project.spawn(event(name, session_id=session, agent_id=f"w{worker}-{n}"), errors)
                     codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
-    with Load() as load:
+    with Load() as load, Journals(project) as journals:
         codes = in_processes(PROCESSES, send)
-    project.play([event("UserPromptSubmit", session_id=sessions[0])])
+        project.play([event("UserPromptSubmit", session_id=sessions[0])])
     left = len(project.spooled())
     checks.that(left == 0, f"{left} events still wait in the spool after one more event")
     checks.that(set(codes) == {0}, f"exit codes {sorted(set(codes))}, {errors_of(project)[:300]!r}")
@@ -61,7 +62,7 @@ def storm(suite, checks, sessions, events):
     for name, document in books.documents(project, []).items():
         checks.that(longest_list(document) <= LONGEST_LIST, f"{name} has a list of {longest_list(document)} entries")
     told = [("SubagentStart", f"w{worker}-{n}") for worker in range(PROCESSES) for n in range(agents)]
-    in_journal(project, checks, told + [("SubagentStop", agent) for _, agent in told])
+    in_journal(journals, checks, told + [("SubagentStop", agent) for _, agent in told])
     log = project.log()
     longest = max(line["us"] for line in log) / 1e6
     spooled = sum(line["outcome"].startswith("spooled") for line in log)
@@ -78,10 +79,11 @@ def random_kills(suite, checks):
     acknowledged = []
     # In rounds: a session holds a thousand running agents, and those whose end is killed go on.
     for turn in range(suite.pick(500, 10_000) // KILLS_PER_TURN):
-        killed, finished = kill_some(project, turn)
+        with Journals(project) as journals:
+            killed, finished = kill_some(project, turn)
         kills += killed
         acknowledged += finished
-        torn += in_journal(project, checks, [(name, agent) for name, agent, _ in finished])
+        torn += in_journal(journals, checks, [(name, agent) for name, agent, _ in finished])
         project.play([event("UserPromptSubmit", prompt="go on"), event("Stop", background_tasks=[])])
     checks.note(f"{kills} kills, {len(acknowledged)} acknowledged, at most {torn} lines of the journal torn")
     checks.that(all(code == 0 for _, _, code in acknowledged), f"not only exit 0: {errors_of(project)[:300]!r}")
@@ -93,17 +95,70 @@ def random_kills(suite, checks):
         checks.that(status in wanted, f"{name} of {agent} was acknowledged, its result is {status}")
 
 
-def in_journal(project, checks, events):
-    """Every event is told of, unless older lines made room for newer ones. Gives how many lines are torn."""
-    folder = project.state / "journal"
-    lines = [line for path in folder.glob("*.jsonl") for line in path.read_bytes().splitlines() if line]
-    told = {(line["event"], line.get("agent")) for line in project.journal() if "event" in line}
-    missing = [each for each in events if each not in told]
-    if missing and any(folder.glob("*.1.jsonl")):
-        checks.note(f"{len(missing)} of {len(events)} events were told of in lines that had to make room")
-    else:
-        checks.that(not missing, f"{len(missing)} acknowledged events are not in the journal: {missing[:3]}")
-    return len(lines) - len(project.journal())
+def in_journal(journals, checks, events):
+    """Every event is told of, in what is there or in what had to make room. Gives how many lines are torn."""
+    present, gone, torn = journals.read()
+    missing = [each for each in events if each not in present | gone]
+    checks.that(not missing, f"{len(missing)} acknowledged events are not in the journal: {missing[:3]}")
+    made_room = sum(each not in present for each in events) - len(missing)
+    if made_room:
+        checks.note(f"{made_room} of {len(events)} events were told of in {journals.removed()} files that had to make room")
+    return torn
+
+
+class Journals:
+    """Holds every file of the journal open: one that was turned over twice is gone from its folder, and can
+    still be read. Only what was in such a file may be missing there."""
+
+    def __init__(self, project):
+        self.folder = project.state / "journal"
+        self.held = {}
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._hold)
+
+    def __enter__(self):
+        self._look()
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+        self._look()
+
+    def _hold(self):
+        # To fill a file takes many times as long.
+        while not self.done.wait(0.02):
+            self._look()
+
+    def _look(self):
+        for path in self.folder.glob("*.jsonl"):
+            try:
+                file = path.open("rb")
+            except FileNotFoundError:
+                continue
+            kept = self.held.setdefault(os.fstat(file.fileno()).st_ino, file)
+            if kept is not file:
+                file.close()
+
+    def removed(self):
+        return sum(os.fstat(file.fileno()).st_nlink == 0 for file in self.held.values())
+
+    def read(self):
+        """What is told in the files that are there, what in those that are gone, and how many lines are torn."""
+        present, gone, torn = set(), set(), 0
+        for file in self.held.values():
+            told = gone if os.fstat(file.fileno()).st_nlink == 0 else present
+            file.seek(0)
+            for line in file.read().splitlines():
+                try:
+                    line = json.loads(line)
+                except ValueError:
+                    torn += bool(line)
+                    continue
+                if "event" in line:
+                    told.add((line["event"], line.get("agent")))
+        return present, gone, torn
 
 
 def kill_some(project, turn):
