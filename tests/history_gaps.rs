@@ -398,6 +398,35 @@ fn an_agent_has_the_task_that_became_known_later_and_that_of_its_own_project() {
 }
 
 #[test]
+fn two_projects_with_sessions_of_one_id_have_their_own_tasks() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.home().join(".claude")).unwrap();
+    with_agent(&scratch, "s1");
+    let other = scratch.home().join("bakery");
+    fs::create_dir_all(&other).unwrap();
+    let mut there = std::mem::ManuallyDrop::new(scratch.same());
+    there.env.insert("CLAUDE_PROJECT_DIR".into(), other.display().to_string());
+    for (name, fields) in [
+        ("UserPromptSubmit", json!({"prompt": "Bake"})),
+        ("SubagentStart", json!({"agent_id": "a849c1", "agent_type": "Baker"})),
+        (
+            "SubagentStop",
+            json!({"agent_id": "a849c1", "agent_type": "Baker", "last_assistant_message": "Done"}),
+        ),
+        ("SessionEnd", json!({"reason": "other"})),
+    ] {
+        let mut payload = event("s1", name, fields);
+        payload["cwd"] = other.to_str().unwrap().into();
+        payload["transcript_path"] = scratch.home().join("t/s1.jsonl").to_str().unwrap().into();
+        there.hook(&payload);
+    }
+    let cost = asked(&scratch, &["cost", "--all-projects", "--by", "agent", "--json"]);
+    let lines = cost["lines"].as_array().unwrap();
+    let abouts: Vec<&str> = lines.iter().filter_map(|line| line["about"].as_str()).collect();
+    assert!(abouts.contains(&"Explore") && abouts.contains(&"Baker"), "{cost}");
+}
+
+#[test]
 fn sessions_that_begin_alike_are_told_apart() {
     let scratch = Scratch::new();
     let ids = ["55555550-aaaa-4222-8333-444455556666", "55555550-bbbb-4222-8333-444455556666"];

@@ -123,7 +123,9 @@ fn ended(entry: Entry, journal: Option<&Journal>) -> Session {
         let told = ends.filter_map(|line| line.record?.read::<Entry>());
         // An end that the metrics do not have is another one.
         let same = told.filter(|told| told.tokens == entry.tokens && !told.usage.is_empty());
-        named_agents(same.map(|told| told.usage))
+        // Without agents there is nothing to look for in older lines.
+        let most = if entry.agents.spawned > 0 { usize::MAX } else { 1 };
+        named_agents(same.take(most).map(|told| told.usage))
     });
     let has_agents = told.is_some();
     let usage = told.unwrap_or_else(|| entry.usage.clone());

@@ -61,7 +61,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
             false => Ok(Outcome::printed(project.nothing_here("There is no state here yet.")?)),
         };
     }
-    // Who follows waits for the first line, whatever is not there yet.
+    // Who follows waits for the first line, whatever is not there yet; what is there and is not
+    // believed has to be said all the same.
+    let waits = "Nothing has happened here yet.";
+    let left_out = project.nothing_here(waits)?;
+    let is_left_out = journal.is_none() && left_out != waits && !options.json;
     let journal = journal.unwrap_or_default();
     ensure_readable(&journal)?;
     let stem = options.session.as_deref().map(|named| session_stem(&journal, named)).transpose()?;
@@ -86,6 +90,9 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return Ok(Outcome { stderr: stderr.map(Printed::from), ..printed });
     }
     let lines = Lines::default();
+    if is_left_out && lines.print(&left_out.into()).is_err() {
+        return Ok(Outcome::quiet());
+    }
     if entries.is_empty() || lines.print(&text).is_ok() {
         follow(&mut printer, journal, stem.as_deref(), known, &filter, lines)?;
     }
