@@ -10,6 +10,8 @@ pub enum Error {
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     /// A place that has to be a plain directory or file of ours is something else.
     Planted { path: PathBuf, is: &'static str },
+    /// A link in the place of `.claude` that git brought.
+    TrackedLink { path: PathBuf },
     /// A file that is larger than any of ours; how large one may be.
     TooLarge { path: PathBuf, most: u64 },
     /// Somebody else holds the lock, for longer than a command waits.
@@ -53,6 +55,11 @@ impl fmt::Display for Error {
             Self::Planted { path, is } => {
                 write!(f, "refusing to write through {}: it is {is}", path.display())
             }
+            Self::TrackedLink { path } => write!(
+                f,
+                "{} is a link that git tracks: it is not followed, and nothing is kept in this project",
+                path.display()
+            ),
             Self::TooLarge { path, most } => {
                 let (most, unit) =
                     if *most < 1 << 20 { (most >> 10, "KiB") } else { (most >> 20, "MiB") };

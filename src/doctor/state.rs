@@ -71,7 +71,7 @@ pub fn git(facts: &Facts) -> Vec<Finding> {
                 "git tracks {} in .claude/state: sessions get into commits",
                 plural(facts.tracked.len(), "file")
             ),
-            "Run `git rm -r --cached .claude/state` and commit; the files themselves stay.",
+            "Start a session first: what git brought is then moved to .claude/state/untrusted-N, and `hookkeeper trust` shows it. Then run `git rm -r --cached .claude/state` and commit. The other way round, what somebody else wrote would count as yours.",
         ));
     }
     let there = matches!(facts.state.place, StatePlace::There { .. });

@@ -8,6 +8,8 @@ use crate::process::files;
 /// An index of half a million files has about this size.
 const LARGEST: u64 = 64 << 20;
 const GITLINK: u32 = 0o160_000;
+/// In the first byte of an entry's flags.
+const STAGE: u8 = 0x30;
 
 /// A file that git tracks, as git last wrote or added it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,16 +21,28 @@ pub struct Tracked {
     /// Seconds and nanoseconds of its modification time, and its size.
     pub modified: (u32, u32),
     pub size: u32,
+    /// A merge could not settle it: git knows neither time nor size, and has written what it liked.
+    pub is_unmerged: bool,
 }
 
 /// What git tracks below a directory, which must be named without links.
 pub fn tracked_below(dir: &Path) -> Vec<Tracked> {
+    tracked(dir, "")
+}
+
+/// Whether git tracks something of this name in a directory, which must be named without links.
+pub fn is_tracked(dir: &Path, name: &str) -> bool {
+    tracked(dir, name).iter().any(|entry| entry.path.is_empty())
+}
+
+/// What git tracks below a directory and begins with `name` there, by what comes after that.
+fn tracked(dir: &Path, name: &str) -> Vec<Tracked> {
     let Some((top, git)) = dir.ancestors().find_map(|top| Some((top, refs::git_dir(top)?))) else {
         return Vec::new();
     };
     let prefix = match dir.strip_prefix(top).ok().and_then(Path::to_str) {
-        Some("") => String::new(),
-        Some(below) => format!("{below}/"),
+        Some("") => name.to_owned(),
+        Some(below) => format!("{below}/{name}"),
         None => return Vec::new(),
     };
     let id_length = if is_sha256(&git) { 32 } else { 20 };
@@ -80,6 +94,7 @@ fn read_entries(bytes: &[u8], id: usize, prefix: &str, found: &mut Vec<Tracked>)
                     GITLINK => 0,
                     _ => number(bytes, at + 36)?,
                 },
+                is_unmerged: bytes.get(flags)? & STAGE != 0,
             });
         }
         let end = name + length;

@@ -1,6 +1,7 @@
 //! The folders below `.claude`, opened once and held open.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::core::error::{Error, Result};
@@ -103,14 +104,15 @@ impl Folders {
     /// See [`crate::store::Store::check_tracked`]; the rooms that are new.
     pub fn check_tracked(&self) -> Result<Option<String>> {
         let found = untrusted::tracked(&self.claude, &self.state);
-        let (own, beside): (Vec<_>, Vec<_>) =
+        // One that is not merged is there several times.
+        let (own, beside): (BTreeSet<_>, BTreeSet<_>) =
             found.into_iter().map(|entry| entry.path).partition(|path| path.starts_with("state/"));
         let mut room = None;
         for path in own {
             room = self.move_away(&path)?.or(room);
         }
         let mut origin = self.origin.borrow_mut();
-        origin.tracked = beside;
+        origin.tracked = beside.into_iter().collect();
         // In any case: `.gitignore` may be gone.
         self.write_origin(&origin)?;
         Ok(room)

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::core::error::{Error, Result};
 use crate::core::settings::Settings;
 use crate::core::settings::table::Trust;
+use crate::git::index;
 use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::lock::{self, Lock};
@@ -85,7 +86,8 @@ pub fn lock_file(state: &Dir) -> Result<File> {
 }
 
 /// `.claude`, which may be a symlink if it leads to somewhere in the project or in the home
-/// directory (people keep it in a dotfiles repository).
+/// directory (people keep it in a dotfiles repository), and a person has made it: one that came with
+/// a checkout could lead to another project's state.
 fn claude_dir(root: &Path, home: Option<&Path>) -> Result<Dir> {
     match existing_claude_dir(root, home)? {
         Some(dir) => Ok(dir),
@@ -102,6 +104,10 @@ pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Di
         other => return Ok(other?.map(Dir::for_its_owner)),
     }
     let path = root.join(".claude");
+    let named = root.canonicalize().map_err(|error| Error::io("resolve", root, error))?;
+    if index::is_tracked(&named, ".claude") {
+        return Err(Error::TrackedLink { path });
+    }
     let real = path.canonicalize().map_err(|error| Error::io("resolve", &path, error))?;
     let inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
     if inside(root) || home.is_some_and(inside) {

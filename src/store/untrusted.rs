@@ -100,7 +100,7 @@ fn is_as_brought(claude: &Dir, entry: &Tracked) -> bool {
     let Some(seen) = find(claude, &entry.path) else { return false };
     let same_time = seen.modified.0 as u32 == entry.modified.0
         && (entry.modified.1 == 0 || seen.modified.1 == entry.modified.1);
-    seen.is_dir || (same_time && seen.size as u32 == entry.size)
+    seen.is_dir || entry.is_unmerged || (same_time && seen.size as u32 == entry.size)
 }
 
 /// Whether git tracks a file in a directory, and it is as git brought it.
