@@ -286,18 +286,15 @@ fn an_agent_in_its_worktree_means_the_original() {
 }
 
 #[test]
-fn a_hook_of_the_repository_that_fails() {
+fn a_hook_of_the_repository_that_fails_is_not_asked() {
     let plan = Plan::new(&TWO);
     plan.init(&[]);
     let hook = plan.root().join(".git/hooks/post-checkout");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    refused(&plan.run("start", &["L1-001"]), "L1-001 was not started");
-    assert_eq!(plan.status("L1-001"), "pending");
-    plan.assert_tidy(&[]);
-    fs::remove_file(&hook).unwrap();
     plan.verified("L1-001");
+    assert!(hook.exists());
 }
 
 #[test]

@@ -596,3 +596,155 @@ fn nothing_is_written_through_a_second_name() {
         scratch.exists(&format!("session/live/{SESSION}.json")) && !scratch.exists("untrusted-1")
     );
 }
+
+#[test]
+fn what_a_merge_could_not_settle_came_with_git() {
+    let scratch = own();
+    let root = scratch.root();
+    let paths = [".claude/autonomous-loop.json", ".claude/plans/main.md", ".claude/state/x.json"];
+    let commit = |text: &str| {
+        for path in paths {
+            write(&root.join(path), &json!({"feature": text, "phase": "plan"}).to_string());
+        }
+        git(&root, &[&["add", "-f"][..], &paths].concat());
+        git(&root, &["commit", "-qm", text]);
+    };
+    commit("theirs");
+    git(&root, &["checkout", "-q", "-b", "pr"]);
+    commit(WORD);
+    git(&root, &["checkout", "-q", "main"]);
+    git(&root, &[&["rm", "-q"][..], &paths].concat());
+    git(&root, &["commit", "-qm", "without"]);
+    scratch.hook(&event(SESSION, "SessionStart", json!({"source": "resume"})));
+    let merge = Command::new("git").current_dir(&root).args(["merge", "-q", "pr"]).output();
+    assert!(!merge.unwrap().status.success(), "a conflict");
+    assert!(fs::read_to_string(root.join(paths[0])).unwrap().contains(WORD));
+    assert_eq!(read_everything(&scratch), Vec::<String>::new());
+    for session in [SESSION, OTHER] {
+        let start = event(session, "SessionStart", json!({"source": "startup"}));
+        let said = scratch.hook(&start).stdout;
+        assert!(!has_word(&said), "{said}");
+    }
+    assert!(!scratch.exists("x.json"), "it was moved away");
+    assert_eq!(read_everything(&scratch), Vec::<String>::new());
+    // Ours in its place is ours, also while the merge waits.
+    assert!(has_own(&scratch));
+}
+
+/// A program that leaves a trace, and the file that has the trace.
+fn canary(scratch: &Scratch, path: &Path) -> std::path::PathBuf {
+    let canary = scratch.home().join("canary");
+    write(path, &format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", canary.display()));
+    assert!(Command::new("chmod").arg("+x").arg(path).status().unwrap().success());
+    canary
+}
+
+#[test]
+fn no_filter_of_the_repositorys_runs_wherever_it_is_configured() {
+    let config = |root: &Path, name: &str, text: &str| {
+        let path = root.join(".git").join(name);
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(path, format!("{before}{text}")).unwrap();
+    };
+    for (filter, place) in [("a=b", "config"), ("evil", "config.worktree"), ("in", "included")] {
+        let scratch = own();
+        let root = scratch.root();
+        let program = scratch.home().join("program");
+        let canary = canary(&scratch, &program);
+        write(&root.join(".gitattributes"), &format!("*.txt filter={filter}\n"));
+        write(&root.join("a.txt"), "x\n");
+        git(&root, &["add", "."]);
+        git(&root, &["commit", "-qm", "second"]);
+        config(
+            &root,
+            "config",
+            "[extensions]\n\tworktreeConfig = true\n[include]\n\tpath = included\n",
+        );
+        let path = program.display();
+        let filter = format!(
+            "[filter \"{filter}\"]\n\tclean = {path}\n\tsmudge = {path}\n\trequired = true\n"
+        );
+        config(&root, place, &filter);
+        plan(&root.join("tasks"), &root.display().to_string());
+        for args in [
+            &["branch", "handoff", "--type", "session"][..],
+            &["execute", "init", "tasks"],
+            &["execute", "start", "tasks", "L1-001"],
+        ] {
+            // Git has to look at the contents again.
+            fs::write(root.join("a.txt"), "y\n").unwrap();
+            fs::write(root.join("a.txt"), "x\n").unwrap();
+            let run = scratch.run(args, b"");
+            assert!(!canary.exists(), "{place} {args:?}: {}", fs::read_to_string(&canary).unwrap());
+            assert_eq!(run.code, Some(0), "{place} {args:?}: {}", run.stderr);
+        }
+        assert_eq!(fs::read_to_string(root.join(".worktrees/L1-001/a.txt")).unwrap(), "x\n");
+    }
+}
+
+#[test]
+fn no_git_hook_of_the_repositorys_runs() {
+    let scratch = own();
+    let root = scratch.root();
+    let mut traces = Vec::new();
+    let hooks = ["post-checkout", "reference-transaction", "post-merge", "post-index-change"];
+    for hook in hooks {
+        traces.push(canary(&scratch, &root.join("hooks").join(hook)));
+    }
+    git(&root, &["add", "hooks"]);
+    git(&root, &["commit", "-qm", "hooks"]);
+    for (key, value) in [("core.hooksPath", "hooks"), ("user.name", "a"), ("user.email", "a@b.c")] {
+        git(&root, &["config", key, value]);
+    }
+    let _ = fs::remove_file(&traces[0]);
+    plan(&root.join("tasks"), &root.display().to_string());
+    git(&root, &["-c", "core.hooksPath=/dev/null", "add", "tasks"]);
+    git(&root, &["-c", "core.hooksPath=/dev/null", "commit", "-qm", "plan"]);
+    let execute = |args: &[&str]| {
+        let run = scratch.run(&[&["execute"], args].concat(), b"");
+        assert!(!traces[0].exists(), "{args:?}: {}", fs::read_to_string(&traces[0]).unwrap());
+        assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
+    };
+    execute(&["init", "tasks"]);
+    execute(&["start", "tasks", "L1-001"]);
+    let work = root.join(".worktrees/L1-001");
+    write(&work.join("a.txt"), "x\n");
+    git(&work, &["-c", "core.hooksPath=/dev/null", "add", "a.txt"]);
+    git(&work, &["-c", "core.hooksPath=/dev/null", "commit", "-qm", "L1-001"]);
+    assert_eq!(scratch.run(&["run-verify", "tasks", "L1-001"], b"").code, Some(0));
+    execute(&["merge", "tasks"]);
+    assert!(root.join("a.txt").exists());
+}
+
+#[test]
+fn a_link_that_git_brought_is_not_followed() {
+    let scratch = own();
+    let victim = scratch.home().join("clone");
+    let attacker = scratch.home().join("attacker");
+    fs::create_dir(&attacker).unwrap();
+    git(&attacker, &["init", "-q", "-b", "main"]);
+    std::os::unix::fs::symlink("../shop/.claude", attacker.join(".claude")).unwrap();
+    git(&attacker, &["add", "-A"]);
+    git(&attacker, &["commit", "-qm", "link"]);
+    git(scratch.home(), &["clone", "-q", "attacker", "clone"]);
+    let mut there = scratch.same();
+    there.env.insert("CLAUDE_PROJECT_DIR".into(), victim.display().to_string());
+    let before = tree(&scratch.root());
+    let said = (0..3).map(|n| {
+        let name = if n == 0 { "SessionStart" } else { "UserPromptSubmit" };
+        let fields = json!({"source": "startup", "prompt": "go", "cwd": victim});
+        let payload = event(OTHER, name, fields).to_string();
+        let run = there.run(&["hook"], payload.as_bytes());
+        assert!(!run.stdout.contains("Mine"), "{}", run.stdout);
+        run.stderr.contains("a link that git tracks")
+    });
+    assert_eq!(said.collect::<Vec<bool>>(), [true, false, false], "it is said once");
+    let list = there.run(&["-C", victim.to_str().unwrap(), "queue", "list"], b"");
+    assert!(list.code == Some(1) && !list.stdout.contains("Mine"), "{}", list.stdout);
+    assert!(tree(&scratch.root()) == before, "nothing was written");
+    // A link of one's own is.
+    git(&victim, &["rm", "-q", "--cached", ".claude"]);
+    let list = there.run(&["-C", victim.to_str().unwrap(), "queue", "list"], b"");
+    assert!(good(list).contains("Mine"));
+    std::mem::forget(there);
+}

@@ -49,7 +49,7 @@ pub fn create(
     }
     let made = repository.change(&args);
     if made.is_err() {
-        // A hook of the repository that fails is heard of when everything is made.
+        // What fails may be heard of when everything is made.
         let _ = remove_directory(repository, id, path);
         if !had_branch && repository.branch_tip(&branch)?.is_some_and(|tip| tip == onto) {
             let _ = repository.try_change(&["branch", "-D", "--quiet", &branch]);

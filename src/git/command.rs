@@ -26,33 +26,40 @@ pub struct GitOutput {
     pub err: String,
 }
 
-/// An empty value takes a variable away: those that would lead git elsewhere than to `dir`, which a
-/// command has that runs in a git hook.
-const ENV: [(&str, &str); 9] = [
-    ("GIT_DIR", ""),
-    ("GIT_WORK_TREE", ""),
-    ("GIT_INDEX_FILE", ""),
-    ("GIT_OBJECT_DIRECTORY", ""),
-    ("GIT_COMMON_DIR", ""),
-    ("GIT_PREFIX", ""),
-    ("LC_ALL", "C"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
+/// Those are taken away that would lead git elsewhere than to `dir`, which a command has that runs in
+/// a git hook.
+const ENV: [(&str, Option<&str>); 11] = [
+    ("GIT_DIR", None),
+    ("GIT_WORK_TREE", None),
+    ("GIT_INDEX_FILE", None),
+    ("GIT_OBJECT_DIRECTORY", None),
+    ("GIT_COMMON_DIR", None),
+    ("GIT_PREFIX", None),
+    ("LC_ALL", Some("C")),
+    ("GIT_TERMINAL_PROMPT", Some("0")),
+    ("GIT_OPTIONAL_LOCKS", Some("0")),
+    (NOTHING, Some("")),
+    (FALSE, Some("false")),
 ];
+/// Values for settings whose name has a `=` in it.
+const NOTHING: &str = "HOOKKEEPER_NOTHING";
+const FALSE: &str = "HOOKKEEPER_FALSE";
 /// No work in the background that outlives the command, names as they are, and no program of a
-/// repository's choice: no file system monitor, no signatures to check or make, no repository without
-/// a checkout that lies in the checkout.
-const SET: [&str; 8] = [
+/// repository's choice: no hooks (models may start our commands unasked, and may write hooks), no file
+/// system monitor, no signatures to check or make, no repository without a checkout that lies in the
+/// checkout.
+const SET: [&str; 9] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "core.quotePath=false",
     "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
     "safe.bareRepository=explicit",
     "log.showSignature=false",
     "commit.gpgSign=false",
     "core.askPass=",
 ];
-/// Settings of a repository's own that name programs, which git would run on contents.
+/// Settings that name programs, which git would run on contents.
 const PROGRAMS: &str = r"^(filter\..*\.(clean|smudge|process)|diff\..*\.(textconv|command)|diff\.external|merge\..*\.driver|gpg(\..*)?\.program)$";
 /// What looks at contents, or writes them.
 const ON_CONTENTS: [&str; 6] = ["status", "diff", "cat-file", "merge", "merge-tree", "worktree"];
@@ -121,7 +128,8 @@ impl Git {
     pub fn contact(&self, args: &[&str]) -> io::Result<GitOutput> {
         let own = self.answer(&["config", "--get", "core.sshCommand"])?;
         let ssh = own.is_none().then_some(SSH);
-        let set: Vec<&str> = NETWORK_SET.into_iter().chain(ssh).collect();
+        let set = NETWORK_SET.into_iter().chain(ssh);
+        let set: Vec<String> = set.flat_map(|set| ["-c".into(), set.into()]).collect();
         self.start(args, &set, Input::Nothing, patience(args))
     }
 
@@ -133,39 +141,59 @@ impl Git {
     ) -> io::Result<GitOutput> {
         let first = args.first().map(AsRef::as_ref).and_then(OsStr::to_str).unwrap_or_default();
         let off = match ON_CONTENTS.contains(&first) {
-            true => self.own_programs(),
-            false => Vec::new(),
+            true => self.own_programs()?,
+            false => Ok(Vec::new()),
         };
-        let off: Vec<&str> = off.iter().map(String::as_str).collect();
-        self.start(args, &off, input, limit)
+        match off {
+            Ok(off) => self.start(args, &off, input, limit),
+            // Without the list git would run what it names.
+            Err(said) => Ok(said),
+        }
     }
 
-    /// Settings that turn off what the repository's own configuration would run. What the user has
-    /// configured for all repositories stays (git-lfs is one of these).
-    fn own_programs(&self) -> Vec<String> {
-        let list =
-            ["config", "--local", "--includes", "--name-only", "-z", "--get-regexp", PROGRAMS];
-        let names = self.start(&list, &[], Input::Nothing, ANSWER).map(|said| said.out);
-        let names = names.unwrap_or_default();
-        let mut off = Vec::new();
-        for name in names.split('\0').filter(|name| !name.is_empty()) {
-            off.push(format!("{name}="));
-            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| name.starts_with("filter."))
-            {
-                off.push(format!("{filter}.required=false"));
+    /// Arguments that turn off what the repository's own configuration would run, that of this
+    /// worktree and what they include too; else what git says. What the user has configured for all
+    /// repositories stays (git-lfs is one of these).
+    fn own_programs(&self) -> io::Result<Result<Vec<String>, GitOutput>> {
+        let list = ["--includes", "--name-only", "-z", "--get-regexp", PROGRAMS];
+        let ask = |scope: &str| -> io::Result<GitOutput> {
+            let args: Vec<&str> = ["config", scope].into_iter().chain(list).collect();
+            let ended = self.start_raw(&args, &[], Input::Nothing, ANSWER)?;
+            let out = String::from_utf8(ended.stdout);
+            // A name that cannot be repeated cannot be turned off.
+            let code = if out.is_ok() { ended.code } else { None };
+            let err = String::from_utf8_lossy(&ended.stderr).into_owned();
+            Ok(GitOutput { code, out: out.unwrap_or_default(), err })
+        };
+        let said = ask("--show-scope")?;
+        match said.code {
+            Some(0) => {
+                let fields: Vec<&str> = said.out.split('\0').collect();
+                let names = fields.chunks_exact(2).filter_map(|pair| match pair {
+                    ["local" | "worktree", name] => Some(*name),
+                    _ => None,
+                });
+                Ok(Ok(turned_off(names)))
             }
+            Some(1) => Ok(Ok(Vec::new())),
+            // Git before 2.26 does not say whose a setting is.
+            Some(129) => {
+                let both = [ask("--local")?, ask("--worktree")?];
+                let names = both.iter().flat_map(|said| said.out.split('\0'));
+                Ok(Ok(turned_off(names.filter(|name| !name.is_empty()))))
+            }
+            _ => Ok(Err(said)),
         }
-        off
     }
 
     fn start<A: AsRef<OsStr>>(
         &self,
         args: &[A],
-        off: &[&str],
+        set: &[String],
         input: Input,
         limit: Duration,
     ) -> io::Result<GitOutput> {
-        let ended = self.start_raw(args, off, input, limit)?;
+        let ended = self.start_raw(args, set, input, limit)?;
         Ok(GitOutput {
             code: ended.code,
             out: String::from_utf8_lossy(&ended.stdout).into_owned(),
@@ -176,13 +204,14 @@ impl Git {
     fn start_raw<A: AsRef<OsStr>>(
         &self,
         args: &[A],
-        off: &[&str],
+        more: &[String],
         input: Input,
         limit: Duration,
     ) -> io::Result<Ended> {
         // Git goes there itself: a start in another directory is a slow fork.
         let dir = ["-C".as_ref(), self.dir.as_os_str(), "--literal-pathspecs".as_ref()];
-        let set = SET.iter().chain(off).flat_map(|set| ["-c".as_ref(), OsStr::new(*set)]);
+        let set = SET.iter().flat_map(|set| ["-c".as_ref(), OsStr::new(*set)]);
+        let set = set.chain(more.iter().map(OsStr::new));
         let args: Vec<&OsStr> =
             dir.into_iter().chain(set).chain(args.iter().map(AsRef::as_ref)).collect();
         let left = self.left.as_ref().map(|left| left.get());
@@ -203,6 +232,23 @@ impl Git {
         }
         Ok(ended)
     }
+}
+
+/// Arguments that take their programs away from settings, and let git go on without these.
+fn turned_off<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut args = Vec::new();
+    let mut set = |name: &str, value: &str, named: &str| match name.contains('=') {
+        // `-c` would cut the name there. Git has this since 2.31; an older one refuses to run.
+        true => args.push(format!("--config-env={name}={named}")),
+        false => args.extend(["-c".to_owned(), format!("{name}={value}")]),
+    };
+    for name in names {
+        set(name, "", NOTHING);
+        if let Some((filter, _)) = name.rsplit_once('.').filter(|_| name.starts_with("filter.")) {
+            set(&format!("{filter}.required"), "false", FALSE);
+        }
+    }
+    args
 }
 
 /// How long a remote is waited for.

@@ -19,8 +19,8 @@ pub struct Run<'a> {
     pub program: &'a Path,
     pub args: &'a [&'a OsStr],
     pub dir: Option<&'a Path>,
-    /// Set on top of our own environment; an empty value takes the variable away.
-    pub env: &'a [(&'a str, &'a str)],
+    /// Set on top of our own environment; `None` takes the variable away.
+    pub env: &'a [(&'a str, Option<&'a str>)],
     pub input: Input<'a>,
     /// It is killed after this.
     pub limit: Duration,
@@ -54,9 +54,9 @@ pub fn run(what: &Run) -> io::Result<Ended> {
         command.current_dir(dir);
     }
     for (name, value) in what.env {
-        match value.is_empty() {
-            true => command.env_remove(name),
-            false => command.env(name, value),
+        match value {
+            None => command.env_remove(name),
+            Some(value) => command.env(name, value),
         };
     }
     command.stdin(match what.input {

@@ -124,16 +124,16 @@ impl Player<'_> {
     fn play(&self, input: &Input) -> anyhow::Result<Ended> {
         let (root, state_root) = (self.root.to_string_lossy(), self.state_root.to_string_lossy());
         // A live session keeps its client: it would look abandoned under our number.
-        let client = self.client(&input.session_id).unwrap_or_default();
+        let client = self.client(&input.session_id);
         child::run(&child::Run {
             program: &self.program,
             args: &["hook".as_ref()],
             dir: Some(self.root),
             env: &[
-                ("CLAUDE_PROJECT_DIR", &root),
-                (STATE_ROOT, if self.on_copy { &state_root } else { "" }),
-                ("CLAUDE_PID", &client),
-                ("HOOKKEEPER_OFF", ""),
+                ("CLAUDE_PROJECT_DIR", Some(&root)),
+                (STATE_ROOT, self.on_copy.then_some(&*state_root)),
+                ("CLAUDE_PID", client.as_deref()),
+                ("HOOKKEEPER_OFF", None),
             ],
             input: child::Input::Bytes(format!("{}\n", input.payload).as_bytes()),
             limit: LIMIT,
