@@ -360,3 +360,77 @@ fn a_persons_stop_holds_while_the_document_cannot_be_read() {
         }
     }
 }
+
+/// Every limit of a document, wherever it stands.
+fn limits(document: &mut Value, set: &mut dyn FnMut(&mut Value)) {
+    match document {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if name == "max_iterations" || name == "maxIterations" {
+                    set(value);
+                }
+                limits(value, set);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| limits(value, set)),
+        _ => {}
+    }
+}
+
+#[test]
+fn what_is_adopted_has_limits() {
+    for kind in &KINDS {
+        let (scratch, name) = (kind.started(), kind.name());
+        let mut document = kind.document(&scratch);
+        limits(&mut document, &mut |limit| *limit = json!(999_999));
+        fs::write(kind.path(&scratch), document.to_string()).unwrap();
+        let plan = scratch.root().join(".claude/iterative/work/tasks.md");
+        if let Ok(text) = fs::read_to_string(&plan) {
+            let text = text.replace("Max iterations: 10", "Max iterations: 999999");
+            fs::write(&plan, text).unwrap();
+        }
+        good(kind.run(&acting(&scratch, Some(OTHER)), &["adopt"]));
+        for _ in 0..2 {
+            let mut seen = 0;
+            limits(&mut kind.document(&scratch), &mut |limit| {
+                seen += 1;
+                assert!(limit.as_u64().unwrap() <= 200, "{name}: {limit}");
+            });
+            assert!(seen > 0, "{name}");
+            let said = stop(&scratch, OTHER).to_string();
+            assert!(said.contains("block") && !said.contains("999999"), "{name}: {said}");
+        }
+    }
+}
+
+#[test]
+fn two_loops_do_not_wait_for_one_session() {
+    for first in &KINDS {
+        for second in KINDS.iter().filter(|second| second.command != first.command) {
+            let scratch = Scratch::new();
+            let person = acting(&scratch, None);
+            good(first.run(&person, first.start));
+            let ran = second.run(&person, second.start);
+            refused(&ran, &format!("waits for the next session already, the {}", first.title));
+            refused(&ran, &format!("`{} cancel` ends it", first.name()));
+            assert!(!second.path(&scratch).exists(), "{}", second.name());
+            // Nor does one that ended go on then.
+            good(first.run(&person, &["cancel"]));
+            good(second.run(&person, second.start));
+            refused(&first.run(&person, &["resume"]), "waits for the next session");
+            good(second.run(&person, &["cancel"]));
+            good(first.run(&person, &["resume"]));
+            scratch.hook(&event(OWNER, "SessionStart", json!({"source": "startup"})));
+            // The session that will drive it starts no other.
+            let ran = second.run(&acting(&scratch, Some(OWNER)), &["resume"]);
+            refused(&ran, &format!("`{} cancel` ends it", first.name()));
+            assert_eq!(stop(&scratch, OWNER)["decision"], "block", "{}", first.name());
+        }
+    }
+    // Tasks too.
+    let scratch = Scratch::new();
+    let person = acting(&scratch, None);
+    good(KINDS[3].run(&person, KINDS[3].start));
+    let second = ["new", "second", "--task", "x", "--mode", "development"];
+    refused(&KINDS[3].run(&person, &second), "waits for the next session already, the task work");
+}

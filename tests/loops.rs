@@ -786,6 +786,7 @@ fn every_command_of_a_loop_speaks_json() {
     assert_eq!(json(&["loop", "phase", "TEST"])["loop"]["phase"], "TEST");
     assert_eq!(json(&["loop", "cancel"])["loop"]["verdict"], "cancelled");
     assert_eq!(json(&["loop", "resume"])["running"], true);
+    assert_eq!(json(&["loop", "cancel"])["running"], false);
     let branch = json(&["branch", "loop", "start", "Go", "--max", "3"]);
     assert_eq!(branch["loop"]["maxIterations"], 3);
     assert_eq!(json(&["branch", "loop", "cancel"])["loop"]["verdict"], "cancelled");

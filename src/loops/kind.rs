@@ -135,8 +135,8 @@ pub trait Loop {
     /// A session drives it from now on.
     fn bind(&mut self, session: &str);
 
-    /// Somebody else chose its limits.
-    fn clamp(&mut self) {}
+    /// Somebody else chose its limits: none is above [`MOST_ITERATIONS`] and [`MOST_MINUTES`] after this.
+    fn clamp(&mut self);
 
     fn is_running(&self) -> bool;
 

@@ -48,17 +48,7 @@ pub type LoopName = (LoopKind, String, String);
 pub fn driven_by(session: &str, state: &State) -> Vec<LoopName> {
     // What is wrong with other loops' files is no business of the command.
     let state = &State::new(state.source());
-    let mut loops = Vec::new();
-    if let Some(queue) = queue::running(state.get_by::<Live>(session), state) {
-        let name = (LoopKind::Queue, String::new(), title(queue));
-        loops.push((name, queue.session_id.clone()));
-    }
-    if let Some(found) = autonomous::running(state) {
-        let name = (LoopKind::Autonomous, String::new(), words::title(found));
-        loops.push((name, found.session_id.clone()));
-    }
-    loops.extend(branch_loops(state).into_iter().map(|(key, owner)| (of_branch(key), owner)));
-    loops.extend(open_tasks(state).into_iter().map(|(slug, owner)| (of_task(slug), owner)));
+    let mut loops = running(state.get_by::<Live>(session), state);
     loops.retain(|((kind, folder, _), written)| {
         resolve(*kind, folder, written.as_ref(), state) == Some(session)
     });
@@ -68,6 +58,34 @@ pub fn driven_by(session: &str, state: &State) -> Vec<LoopName> {
         names.extend(live.loop_task.clone().map(of_task));
     }
     names
+}
+
+/// The loops that a person has started here and that wait for the next session: there should be one
+/// at most. For commands.
+pub fn waiting(state: &State) -> Vec<LoopName> {
+    let state = &State::new(state.source());
+    let mut loops = running(None, state);
+    loops.retain(|((kind, folder, _), written)| {
+        state.source().has_begun(&kind.key(folder))
+            && resolve(*kind, folder, written.as_ref(), state).is_none()
+    });
+    loops.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The loops that run, each with the session that its file names. `live` is who asks.
+fn running(live: Option<&Live>, state: &State) -> Vec<(LoopName, Option<String>)> {
+    let mut loops = Vec::new();
+    if let Some(queue) = queue::running(live, state) {
+        let name = (LoopKind::Queue, String::new(), title(queue));
+        loops.push((name, queue.session_id.clone()));
+    }
+    if let Some(found) = autonomous::running(state) {
+        let name = (LoopKind::Autonomous, String::new(), words::title(found));
+        loops.push((name, found.session_id.clone()));
+    }
+    loops.extend(branch_loops(state).into_iter().map(|(key, owner)| (of_branch(key), owner)));
+    loops.extend(open_tasks(state).into_iter().map(|(slug, owner)| (of_task(slug), owner)));
+    loops
 }
 
 fn of_branch(key: String) -> LoopName {

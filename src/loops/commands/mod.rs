@@ -6,12 +6,14 @@ mod who;
 
 use anyhow::{Error, bail};
 
+use crate::branch::folder::find_key;
 use crate::console::project::Project;
 use crate::core::gate::{Words, one_line, shell_word};
 use crate::core::outcome::Outcome;
 use crate::core::time::Time;
+use crate::git::refs;
 use crate::loops::journal_line::changed;
-use crate::loops::ownership::driven_by;
+use crate::loops::ownership::{LoopName, driven_by, waiting};
 use crate::loops::{Ending, Loop, LoopKind, Verdict, left};
 use crate::session::live::Live;
 use crate::session::record::is_live;
@@ -193,7 +195,36 @@ impl LoopCommand<'_> {
             bail!("{article} {title} is open: {adopt}`{}` ends it{more}", open.command("cancel"));
         }
         let driver = self.starter(state)?;
+        self.ensure_none_waits(driver.as_deref(), kind, folder, state)?;
         driver.map_or(Ok(()), |id| ensure_free(&id, kind, folder, state))
+    }
+
+    /// The next session, or the one that is alone here, takes up a loop that waits: this would be a
+    /// second one for it. A branch's loop waits for a session on that branch.
+    fn ensure_none_waits(
+        &self,
+        driver: Option<&str>,
+        kind: LoopKind,
+        folder: &str,
+        state: &State,
+    ) -> anyhow::Result<()> {
+        if state.all::<Live>().any(|live| Some(live.session_id.as_str()) != driver) {
+            return Ok(());
+        }
+        let root = self.project.root()?;
+        let here = refs::branch_name(&refs::read(&root));
+        let here = find_key(state.source(), &here, |name| refs::has_branch(&root, name))?;
+        let concerns_it =
+            |kind: LoopKind, folder: &str| kind != LoopKind::Branch || folder == here.as_str();
+        let is_other =
+            |it: &LoopName| (it.0, it.1.as_str()) != (kind, folder) && concerns_it(it.0, &it.1);
+        match waiting(state).into_iter().find(is_other).filter(|_| concerns_it(kind, folder)) {
+            Some((kind, _, title)) => bail!(
+                "another loop waits for the next session already, the {title}: `{} cancel` ends it",
+                kind.command()
+            ),
+            None => Ok(()),
+        }
     }
 
     pub fn adopt(&self, the_loop: &mut dyn Loop, state: &State) -> anyhow::Result<String> {
@@ -234,6 +265,7 @@ impl LoopCommand<'_> {
             );
         }
         let driver = heir.or(owner.as_deref());
+        self.ensure_none_waits(driver, the_loop.kind(), the_loop.folder(), state)?;
         if let Some(id) = driver {
             ensure_free(id, the_loop.kind(), the_loop.folder(), state)?;
         }

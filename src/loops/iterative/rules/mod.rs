@@ -15,6 +15,7 @@ use crate::loops::iterative::document::lifecycle::Status;
 use crate::loops::iterative::document::progress::{Entry, NONE, Step};
 use crate::loops::iterative::document::task_documents::TaskDocuments;
 use crate::loops::iterative::document::{DELIVER, PHASES, VERIFY};
+use crate::loops::kind::MOST_ITERATIONS;
 use crate::loops::{Ending, Loop, LoopKind, Say, Verdict};
 use crate::session::live::Live;
 use crate::state::State;
@@ -112,6 +113,19 @@ impl Loop for IterativeLoop {
             let mut entry = Entry::of_task("Adopted");
             entry.session = Some(session.to_owned());
             let _ = self.documents.record(entry);
+        }
+    }
+
+    fn clamp(&mut self) {
+        let units = self.documents.state.units().iter();
+        let over = units.filter(|(_, unit)| unit.max_iterations > MOST_ITERATIONS);
+        let over: Vec<(String, u64)> =
+            over.map(|(id, unit)| (id.clone(), unit.iterations_used)).collect();
+        for (id, used) in over {
+            // One that has used more than that is at its end.
+            if advance::limit(&mut self.documents, &id, MOST_ITERATIONS).is_err() {
+                let _ = advance::limit(&mut self.documents, &id, used.saturating_add(1));
+            }
         }
     }
 
