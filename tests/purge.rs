@@ -217,6 +217,24 @@ fn a_record_that_was_not_made_here_is_shown_and_not_followed() {
     }
 }
 
+/// Not even in what it would have left empty.
+#[test]
+fn a_backup_that_was_changed_since_is_not_followed() {
+    let empty = r#"{"hooks": {"Stop": [], "SessionStart": [], "PreToolUse": []}}"#;
+    for edit in ["", "\n"] {
+        let scratch = Scratch::new();
+        put(&scratch, ".claude/settings.json", "{}");
+        good(scratch.run(&["install", "--scope", "project"], b""));
+        put(&scratch, ".claude/state/settings/settings.json.1", empty);
+        let file = scratch.root().join(".claude/settings.json");
+        let now = fs::read_to_string(&file).unwrap();
+        fs::write(&file, now + edit).unwrap();
+        good(scratch.run(&["uninstall", "--scope", "project"], b""));
+        let left = fs::read_to_string(&file).unwrap();
+        assert_eq!(left.trim(), "{}");
+    }
+}
+
 /// The digests are the user's; without them the structure of the file decides, and that is enough.
 #[test]
 fn without_the_users_directory_the_old_settings_still_come_back() {

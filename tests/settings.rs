@@ -649,14 +649,27 @@ fn a_client_that_works_or_cannot_be_asked_is_wired() {
         ("echo '2.1.139 (Claude Code)'", ""),
         ("echo '3.0.0 (Claude Code)'", ""),
         ("echo hello", "Claude Code hello at ~/bin/claude: this is no version"),
-        ("exit 3", "~/bin/claude does not tell its version (exit code 3:)"),
-        ("sleep 30", "~/bin/claude does not tell its version (it was ended by a signal"),
     ] {
         let (mut scratch, _) = with_settings(b"{}");
         client(&mut scratch, says);
         let run = scratch.run(&["install"], b"");
         succeeds(&run);
         assert_eq!(run.stdout.contains("It must be 2.1.139 or later"), !note.is_empty());
+        assert!(run.stdout.contains(note), "{says}: {}", run.stdout);
+    }
+    // One that is there and does not answer may be any.
+    for (says, note) in [
+        ("exit 3", "at ~/bin/claude and does not tell its version (exit code 3:)"),
+        ("sleep 30", "at ~/bin/claude and does not tell its version (it was ended by a signal"),
+    ] {
+        let (mut scratch, file) = with_settings(b"{}");
+        client(&mut scratch, says);
+        let run = scratch.run(&["install", "--scope", "project"], b"");
+        support::refused(&run, note);
+        support::refused(&run, "--any-client wires the hooks all the same");
+        assert_eq!(fs::read(&file).unwrap(), b"{}");
+        let run = scratch.run(&["install", "--scope", "project", "--any-client"], b"");
+        succeeds(&run);
         assert!(run.stdout.contains(note), "{says}: {}", run.stdout);
     }
     let (mut scratch, _) = with_settings(b"{}");

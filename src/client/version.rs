@@ -28,7 +28,10 @@ pub enum ClientVersion {
     #[default]
     NotFound,
     Line(PathBuf, String),
+    /// It is there and does not answer, or not as it should.
     Failed(PathBuf, String),
+    /// It is part of the project, whose code is not started.
+    NotAsked(PathBuf),
 }
 
 /// What a client makes of our entries.
@@ -82,7 +85,7 @@ pub fn find(process: &Process, root: &Path) -> ClientVersion {
     match version::ask(&path, root) {
         VersionAnswer::Line(line) => ClientVersion::Line(path, line),
         VersionAnswer::Failed(why) => ClientVersion::Failed(path, why),
-        VersionAnswer::NotAsked => ClientVersion::Failed(path, "it is part of the project".into()),
+        VersionAnswer::NotAsked => ClientVersion::NotAsked(path),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `hookkeeper doctor`: what is wrong with this installation, and what to do about it.
 
+use crate::client::commands::client_check;
 use crate::client::commands::install::{self, Extras};
 use crate::console::project::Project;
 use crate::core::outcome::Outcome;
@@ -57,7 +58,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 fn apply(fix: Fix, project: &Project) -> anyhow::Result<String> {
     match fix {
         Fix::Wiring(scope) => {
-            install::check_client(project, false)?;
+            client_check::check_client(project, false)?;
             install::wire(project, scope, Extras::default())
         }
         Fix::Spool => project.change(|_, _| Ok("they are applied now".into())),

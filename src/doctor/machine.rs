@@ -32,6 +32,13 @@ pub fn client(facts: &Facts) -> Vec<Finding> {
             format!("{} does not tell its version: {}", facts.show(path), clip(why, 200)),
             must,
         ),
+        ClientVersion::NotAsked(path) => Finding::note(
+            format!(
+                "{} is part of the project, and is not asked for its version",
+                facts.show(path)
+            ),
+            must,
+        ),
         ClientVersion::Line(path, line) => {
             let at = format!("Claude Code {} at {}", clip(line, 60), facts.show(path));
             match (Support::of(line), Support::of(line).harm()) {

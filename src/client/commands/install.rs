@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::client::commands::client_check::check_client;
 use crate::client::commands::self_test;
 use crate::client::commands::settings::{SettingsTarget, decode, read_scope, with_paths};
 use crate::client::commands::slash::{self, CommandsChoice};
@@ -12,7 +13,7 @@ use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
 use crate::client::settings::status_line::{self, Owner};
 use crate::client::settings::{edit, flush_hooks};
-use crate::client::version::{self, ClientVersion, OLDEST, Support};
+use crate::client::version::OLDEST;
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
 use crate::console::{checkout, diff};
@@ -31,7 +32,7 @@ use crate::store::settings_file::SettingsFile;
 pub struct Arguments {
     #[command(flatten)]
     target: SettingsTarget,
-    /// Wire the hooks even if the Claude Code here is too old for them
+    /// Wire the hooks even if the Claude Code here is too old for them, or does not say
     #[arg(long)]
     any_client: bool,
     /// Show a line of ours in Claude Code too, unless it has another status line
@@ -118,32 +119,6 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     lines.push("Start Claude Code in the project, then look: hookkeeper status".into());
     Ok(Outcome::printed(lines.join("\n")))
-}
-
-/// Our entries in the settings of a client that is too old would do harm. What is good to know if
-/// it cannot be told how old it is.
-pub fn check_client(project: &Project, any_client: bool) -> anyhow::Result<Option<String>> {
-    let unknown = match version::find(project.process, &project.root()?) {
-        ClientVersion::NotFound => "Claude Code was not found".to_owned(),
-        ClientVersion::Failed(path, why) => {
-            format!("{} does not tell its version ({})", project.shown(&path), clip(&why, 200))
-        }
-        ClientVersion::Line(path, line) => {
-            let at = format!("Claude Code {} at {}", clip(&line, 60), project.shown(&path));
-            match (Support::of(&line), Support::of(&line).harm()) {
-                (_, Some(harm)) if any_client => {
-                    return Ok(Some(format!("Warning: {at} is too old: {harm}.")));
-                }
-                (_, Some(harm)) => bail!(
-                    "{at} is too old: {harm}. Update it to {OLDEST} or later; --any-client wires the \
-                     hooks all the same"
-                ),
-                (Support::Unknown, None) => format!("{at}: this is no version"),
-                _ => return Ok(None),
-            }
-        }
-    };
-    Ok(Some(format!("Note: {unknown}. It must be {OLDEST} or later.")))
 }
 
 /// That the client has a status line of somebody else, in whatever file: ours would replace it, or

@@ -1,3 +1,4 @@
+pub mod client_check;
 pub mod install;
 pub mod purge;
 pub mod self_test;

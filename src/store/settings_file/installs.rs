@@ -52,15 +52,23 @@ impl Installs {
     }
 
     pub fn knows(&self, before: Option<&[u8]>, after: &str) -> Result<bool> {
-        let Some(client) = &self.client else { return Ok(false) };
-        let client = match Dir::open(client) {
-            Err(error) if error.is_not_found() => return Ok(false),
-            other => other?,
-        };
-        let Some(folder) = client.sub(FOLDER)? else { return Ok(false) };
-        let known = folder.read(FILE)?.unwrap_or_default();
+        let known = self.known()?.unwrap_or_default();
         let digest = self.digest(before, after);
         Ok(known.split(|byte| *byte == b'\n').any(|line| line == digest.as_bytes()))
+    }
+
+    /// Whether it is known that something else was there: there are digests, and this is none of them.
+    pub fn deny(&self, before: &[u8], after: &str) -> Result<bool> {
+        Ok(self.known()?.is_some() && !self.knows(Some(before), after)?)
+    }
+
+    fn known(&self) -> Result<Option<Vec<u8>>> {
+        let Some(client) = &self.client else { return Ok(None) };
+        let client = match Dir::open(client) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            other => other?,
+        };
+        client.sub(FOLDER)?.map_or(Ok(None), |folder| folder.read(FILE))
     }
 
     /// Which file, what was in it before, and what after.

@@ -130,7 +130,8 @@ impl SettingsFile {
 
     /// The file as it was before the first install that is known.
     pub fn first_backup(&self) -> Result<Option<Vec<u8>>> {
-        read_first_backup(&self.backups, self.record.file(&self.file_name()))
+        let wired = self.record.file(&self.file_name());
+        read_first_backup(&self.backups, wired, &self.installs)
     }
 
     /// Puts an unwired text, or nothing, in the place of `old`.
@@ -310,12 +311,18 @@ fn find_original(
     Ok(found)
 }
 
-fn read_first_backup(backups: &Dir, wired: Option<&WiredFile>) -> Result<Option<Vec<u8>>> {
-    let Some(wired) = wired else { return Ok(None) };
-    match wired.steps.first().and_then(|step| step.backup.as_ref()) {
-        Some(name) => read_backup(backups, wired, name),
-        None => Ok(None),
-    }
+/// One that somebody has changed since is none.
+fn read_first_backup(
+    backups: &Dir,
+    wired: Option<&WiredFile>,
+    installs: &Installs,
+) -> Result<Option<Vec<u8>>> {
+    let Some((wired, step)) = wired.and_then(|wired| Some((wired, wired.steps.first()?))) else {
+        return Ok(None);
+    };
+    let Some(name) = &step.backup else { return Ok(None) };
+    let Some(bytes) = read_backup(backups, wired, name)? else { return Ok(None) };
+    Ok(if installs.deny(&bytes, &step.after)? { None } else { Some(bytes) })
 }
 
 /// A backup by the name that the record gives; a name that we would not have given is none.

@@ -97,7 +97,10 @@ impl SettingsPaths<'_> {
     /// The file as it was before the first install that is known. Takes no lock.
     pub fn first_backup(&self, scope: Scope) -> Result<Option<Vec<u8>>> {
         match (self.backups(scope)?, self.wired_file(scope)?) {
-            (Some(backups), Some(wired)) => read_first_backup(&backups, Some(&wired)),
+            (Some(backups), Some(wired)) => {
+                let installs = Installs::of(&self.path(scope)?, self.client)?;
+                read_first_backup(&backups, Some(&wired), &installs)
+            }
             _ => Ok(None),
         }
     }
