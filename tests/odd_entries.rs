@@ -211,3 +211,87 @@ fn check_owner(path: &Path, owner: u32, seen: &mut u32) {
         check_owner(&entry.unwrap().path(), owner, seen);
     }
 }
+
+/// What is no file in the place of one that we need.
+fn odd_things() -> impl Iterator<Item = Odd> {
+    ODD.into_iter().filter(|(what, _)| matches!(*what, "directory" | "pipe" | "link"))
+}
+
+#[test]
+fn a_lock_and_a_temporary_file_that_are_none_stop_nothing() {
+    for (what, plant) in odd_things() {
+        for (name, is_new) in [(".lock", false), (".new", false), (".lock", true), (".new", true)] {
+            let scratch = Scratch::new();
+            let place = scratch.state().join(name);
+            match is_new {
+                true => fs::create_dir_all(scratch.state()).unwrap(),
+                false => drop(scratch.hook(&start("s1"))),
+            }
+            let _ = fs::remove_file(&place);
+            plant(&place);
+            let runs = [start("s1"), agent("s1", "a1"), start("s1")].map(|payload| {
+                let run = hook(&scratch, &payload);
+                let said = (run.code, run.stderr.as_str());
+                assert_eq!(said, (Some(0), ""), "{name} {what}, new: {is_new}");
+                run.stdout.contains("untrusted-1")
+            });
+            assert_eq!(scratch.doc("session/live/s1.json")["agents_spawned"], 1, "{name} {what}");
+            // A link and a pipe have nothing in them that somebody could miss.
+            if what == "directory" || name == ".lock" {
+                assert_eq!(runs, [true, false, false], "{name} {what}, new: {is_new}");
+                let kept = scratch.state().join(format!("untrusted-1/state/{name}.odd"));
+                assert!(kept.symlink_metadata().is_ok(), "{name} {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn repair_moves_a_lock_away_that_is_none() {
+    for is_new in [false, true] {
+        let scratch = Scratch::new();
+        match is_new {
+            true => fs::create_dir_all(scratch.state()).unwrap(),
+            false => drop(scratch.hook(&start("s1"))),
+        }
+        let _ = fs::remove_file(scratch.state().join(".lock"));
+        fs::create_dir_all(scratch.state().join(".lock/x")).unwrap();
+        let said = good(scratch.run(&["validate", "--repair"], b""));
+        assert!(said.contains(".lock: was no file, and is now .lock.odd"), "{said}");
+        assert!(!scratch.state().join(".lock").is_dir());
+        scratch.hook(&start("s1"));
+    }
+}
+
+#[test]
+fn a_document_that_is_no_file_is_moved_away_and_said_once() {
+    let documents =
+        ["session/current.json", "agents/active.json", "notices.json", "errors/classified.json"];
+    for (what, plant) in odd_things() {
+        for name in documents {
+            let scratch = Scratch::new();
+            scratch.hook(&start("s1"));
+            let place = scratch.state().join(name);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            let _ = fs::remove_file(&place);
+            plant(&place);
+            let failure = event(
+                "s1",
+                "PostToolUseFailure",
+                json!({"tool_name": "Bash", "tool_use_id": "t1", "error": "SyntaxError: x",
+                    "tool_input": {"command": "node a.js"}}),
+            );
+            let prompt = event("s1", "UserPromptSubmit", json!({"prompt": "Go on"}));
+            let payloads = [failure, agent("s1", "a1"), prompt.clone(), prompt.clone(), prompt];
+            let said = payloads.iter().filter(|payload| {
+                let run = hook(&scratch, payload);
+                assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{name} {what}");
+                run.stdout.contains("It was moved to .claude/state/quarantine/")
+            });
+            assert_eq!(said.count(), 1, "{name} {what}");
+            assert!(!scratch.exists("rejected"), "{name} {what}");
+            assert_eq!(scratch.names("quarantine").len(), 1, "{name} {what}");
+            assert_eq!(scratch.doc("session/live/s1.json")["agents_spawned"], 1);
+        }
+    }
+}

@@ -58,7 +58,7 @@ pub fn lock(facts: &Facts) -> Vec<Finding> {
         ),
         LockFile::Bad(why) => Finding::error(
             clip(why, 300),
-            "Move it away while no hook runs; the next one makes it again.",
+            "If it is no file, the next event or `hookkeeper validate --repair` moves it away; else see to it that you may write to it.",
         ),
     }]
 }

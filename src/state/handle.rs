@@ -341,6 +341,14 @@ impl<'s> State<'s> {
 
     fn trouble(&self, entry: &Entry, error: Error) {
         let is_planted = matches!(error, Error::Planted { .. });
+        let row = entry.doc.row;
+        // Nobody but us writes it, and there is one: what is in its place is nobody's document.
+        if let Error::Planted { is, .. } = &error
+            && (row.trouble, row.writers) == (Trouble::Fails, Writers::Ours)
+            && entry.doc.key.is_empty()
+        {
+            return self.spoiled(entry, format!("it is {is}"));
+        }
         entry.is_unreadable.set(true);
         let name = entry.doc.name();
         let folder = name.split('/').next().unwrap_or_default();

@@ -11,14 +11,17 @@ use crate::core::settings::table::Trust;
 use crate::git::index;
 use crate::store::NEW;
 use crate::store::dir::Dir;
-use crate::store::lock::{self, Lock};
+use crate::store::lock::{self, Lock, Taken};
 use crate::store::origin::Origin;
+use crate::store::rotate::first_free;
 use crate::store::untrusted;
 
 pub const LOCK: &str = ".lock";
 pub const IGNORE: &str = ".gitignore";
 /// Our own settings, beside the client's.
 pub const SETTINGS: &str = "hookkeeper.json";
+
+const MOST_ODD: usize = 8;
 
 /// Every hook reads them.
 pub const LARGEST_SETTINGS: u64 = 64 << 10;
@@ -46,8 +49,60 @@ pub enum Entered {
     Busy(Dir, Dir),
 }
 
-/// Opens `.claude/state`, locks it, and sees to it that it is this machine's.
+/// Opens `.claude/state`, locks it, and sees to it that it is this machine's. What is no file in the
+/// place of one that this needs is moved aside.
 pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Entered> {
+    let mut odd = Vec::new();
+    loop {
+        match try_enter(root, home, patience, &odd) {
+            // Only a process that plants again and again comes to the limit.
+            Err(error) if odd.len() < MOST_ODD => {
+                let moved = move_odd(root, home, patience)?;
+                if moved.is_empty() {
+                    return Err(error);
+                }
+                odd.extend(moved);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Entries of the state that are no files and have the names of files without which nothing can be
+/// written; by the names that they have then.
+pub fn move_odd(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Vec<String>> {
+    let claude = existing_claude_dir(root, home)?;
+    let state = claude.map_or(Ok(None), |claude| claude.sub("state"))?;
+    let Some(state) = state.filter(|state| [LOCK, NEW].iter().any(|name| state.is_odd(name)))
+    else {
+        return Ok(Vec::new());
+    };
+    // Who has a lock has the directory's too, where there is such a thing.
+    let failed = |error| Error::io("lock", state.path(), error);
+    let held = state.lockable()?.map(|dir| lock::acquire_for(dir, patience));
+    let _held = match held.transpose().map_err(failed)? {
+        Some(Taken::Busy) => return Err(Error::Busy),
+        Some(Taken::Yes(lock)) => Some(lock),
+        None => None,
+    };
+    let odd = [LOCK, NEW].into_iter().filter(|name| state.is_odd(name));
+    odd.map(|name| move_odd_entry(&state, name)).collect()
+}
+
+/// Gives something another name, beside its own.
+pub fn move_odd_entry(state: &Dir, name: &str) -> Result<String> {
+    first_free(&format!("{name}.odd"), |free| {
+        state.rename_new(name, state, free).map(|()| free.to_owned())
+    })
+}
+
+/// `odd` are entries of the state that were moved aside.
+fn try_enter(
+    root: &Path,
+    home: Option<&Path>,
+    patience: Duration,
+    odd: &[String],
+) -> Result<Entered> {
     let (claude, state, lock) = lock::acquire_in(patience, || open(root, home))?;
     let Some(lock) = lock else { return Ok(Entered::Busy(claude, state)) };
     let known = Origin::read(&state, lock.file())?;
@@ -58,6 +113,7 @@ pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Ent
             if origin.is_unmarked {
                 origin.write(&state, &lock)?;
             }
+            origin.untold.extend(untrusted::put_odd_away(&state, odd)?);
             origin
         }
         None => {

@@ -10,7 +10,8 @@
 //!    made here is moved away ([`untrusted`]), `.gitignore` and a new mark are made. A kill in
 //!    between leaves no mark, and the next event goes on with that.
 //! 3. **Sweep**: remove `.new`, which a killed process may have left. There is one such name for
-//!    all documents, because there is one writer.
+//!    all documents, because there is one writer. A directory there, or in the place of the lock, is
+//!    moved away ([`home::move_odd`]).
 //! 4. **Play** what waits in the spool.
 //! 5. **Read** the documents that the hook asks for ([`State`]). Only `NotFound` means "none yet".
 //!    What cannot be read goes to [`quarantine`]; what models write too stays where it is and is
@@ -109,7 +110,7 @@ impl Store {
                 return Ok(Opened::Busy(state, Box::new(settings)));
             }
         };
-        sweep(&home.state)?;
+        home.origin.untold.extend(sweep(&home.state)?);
         let untold = std::mem::take(&mut home.origin.untold);
         if !untold.is_empty() {
             home.origin.write(&home.state, &home.lock)?;
@@ -361,7 +362,15 @@ impl Source for Store {
 }
 
 /// Removes what a killed process may have left behind. If somebody planted a directory at a
-/// document's name, the exchange has brought it here.
-fn sweep(state: &Dir) -> Result<()> {
-    state.remove(NEW).or_else(|_| state.remove_empty(NEW))
+/// document's name, the exchange has brought it here. One with something in it is kept; the room
+/// that has it.
+fn sweep(state: &Dir) -> Result<Option<String>> {
+    if state.remove(NEW).is_ok() {
+        return Ok(None);
+    }
+    state.remove_empty(NEW)?;
+    match state.exists(NEW)? {
+        true => untrusted::put_odd_away(state, &[home::move_odd_entry(state, NEW)?]),
+        false => Ok(None),
+    }
 }

@@ -35,6 +35,17 @@ pub fn clear(state: &Dir) -> Result<Option<String>> {
     Ok(Some(room))
 }
 
+/// Moves entries of the state directory to a room that nobody has yet; its name, if there are any.
+pub fn put_odd_away(state: &Dir, names: &[String]) -> Result<Option<String>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let (room, to) = new_room(state)?;
+    let to = to.make("state")?;
+    names.iter().try_for_each(|name| state.rename(name, &to, name))?;
+    Ok(Some(room))
+}
+
 pub fn new_room(state: &Dir) -> Result<(String, Dir)> {
     for n in 1..10_000 {
         let name = format!("{ROOM}{n}");

@@ -119,6 +119,11 @@ impl Dir {
         matches!(self.kind(name), Ok(Some(Kind::Link)))
     }
 
+    /// Whether there is something, and it is no file.
+    pub fn is_odd(&self, name: &str) -> bool {
+        matches!(self.kind(name), Ok(Some(kind)) if kind != Kind::File)
+    }
+
     pub fn is_dir(&self, name: &str) -> bool {
         matches!(self.kind(name), Ok(Some(Kind::Folder)))
     }

@@ -8,6 +8,8 @@ use crate::console::project::Project;
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
+use crate::store::home;
+use crate::store::lock::PATIENCE;
 use crate::validate::{self, Note, Problem, Report};
 
 #[derive(clap::Args)]
@@ -22,11 +24,23 @@ pub struct Arguments {
 
 pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     // Looked at first: a repair must not make the documents that it does not find.
+    let root = project.root()?;
+    let odd = match options.repair {
+        true => home::move_odd(&root, project.process.home().as_deref(), PATIENCE)?,
+        false => Vec::new(),
+    };
+    let odd: Vec<Note> = odd.iter().map(|name| moved_note(name)).collect();
     let Some(view) = project.view()? else {
-        let root = project.root()?;
         return Ok(Outcome::printed(match options.json {
-            true => Printed::json_line(&as_json(&Report::default(), None)),
-            false => format!("{}: no state yet, nothing to check.", root.display()).into(),
+            true => Printed::json_line(&as_json(
+                &Report::default(),
+                Some(&odd).filter(|odd| !odd.is_empty()).map(Vec::as_slice),
+            )),
+            false => {
+                let mut lines: Vec<String> = odd.iter().map(note_line).collect();
+                lines.push(format!("{}: no state yet, nothing to check.", root.display()));
+                lines.join("\n").into()
+            }
         }));
     };
     if !options.repair {
@@ -37,7 +51,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         };
         return Ok(outcome(text, &report));
     }
-    let repair = validate::repair(project.process, &project.root()?)?;
+    let mut repair = validate::repair(project.process, &root)?;
+    repair.done.splice(0..0, odd);
     let text = match options.json {
         true => Printed::json_line(&as_json(&repair.left, Some(&repair.done))),
         false => {
@@ -73,6 +88,13 @@ fn problem_line(problem: &Problem) -> String {
     let line = line.map(|line| format!(":{line}")).unwrap_or_default();
     let pointer = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
     clip(&format!("{file}{line}: {pointer}{message}"), 600)
+}
+
+/// Of an entry that was no file, by the name that it has now.
+fn moved_note(name: &str) -> Note {
+    let (file, _) = name.split_once(".odd").unwrap_or((name, ""));
+    let message = format!("was no file, and is now {name}");
+    Note { file: file.to_owned(), message }
 }
 
 fn note_line(note: &Note) -> String {
