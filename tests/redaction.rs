@@ -61,8 +61,63 @@ fn precision_and_recall() {
     assert!(hit.len() <= FALSE_AT_MOST, "{} ordinary lines were changed", hit.len());
 }
 
+/// A password in angle brackets, and nothing else that goes.
+const IN_COMMANDS: [&str; 23] = [
+    "export SSHPASS=<{a}>",
+    "SSHPASS='<{a}>' sshpass -e ssh h",
+    "token = \"\"\"<{a}>\"\"\"",
+    "password = '''<{a}>''' # x",
+    "CREATE USER 'bob'@'%' IDENTIFIED BY '<{w}>';",
+    "alter user bob identified with mysql_native_password by \"<{w}>\"",
+    "GRANT ALL ON *.* TO x IDENTIFIED BY PASSWORD '<{a}>'",
+    "token=\u{1b}[0m<{a}>",
+    "\u{1b}[32mDB_PASSWORD\u{1b}[0m=\u{1b}[33m<{a}>\u{1b}[0m",
+    "DB_PASSWORD: \u{1b}[1;33m<{a}>\u{1b}[0m",
+    "db:\n  password:\n    <{a}>\n  host: db",
+    "echo \"<{w}>\" | sudo -S apt update",
+    "echo <{w}> | sudo -kS id",
+    "printf '%s\\n' '<{w}>' | sudo --stdin id",
+    "echo -n '<{w}>' | docker login -u x --password-stdin",
+    "echo \"root:<{w}>\" | chpasswd",
+    "echo root:<{w}> | sudo chpasswd",
+    "echo <{w}> | passwd --stdin bob",
+    "htpasswd -b f u <{w}>",
+    "htpasswd -cbB /etc/x u '<{w}>'",
+    "htpasswd -nb u <{w}>",
+    "smbclient -U user%<{w}> //h/s",
+    "smbclient //h/s -U 'DOM\\user%<{w}>' -c ls",
+];
+
+/// Nothing of these is secret.
+const NOT_IN_COMMANDS: [&str; 9] = [
+    "echo \"hello world\" | sudo tee /etc/motd",
+    "echo \"$PASS\" | sudo -S id",
+    "echo done | grep -S done",
+    "htpasswd -c file user",
+    "users are identified by names of theirs",
+    "token:\n  type: string",
+    "password:\n  required: true",
+    "password:\n  The words of a sentence",
+    "smbclient -U guest //h/s",
+];
+
+#[test]
+fn what_is_secret_by_its_place_in_a_command() {
+    for (n, template) in IN_COMMANDS.iter().enumerate() {
+        let (word, random) = (format!("hunter{n}"), format!("Xk9{n}vQ2mZ7pL4tR8w"));
+        let text = template.replace("{w}", &word).replace("{a}", &random);
+        let (before, rest) = text.split_once('<').unwrap();
+        let (secret, after) = rest.split_once('>').unwrap();
+        let clean = Redactor::default().text(&format!("{before}{secret}{after}"));
+        assert_eq!(clean, format!("{before}[redacted]{after}"), "{template}");
+    }
+    for text in NOT_IN_COMMANDS {
+        assert_eq!(Redactor::default().text(text), text);
+    }
+}
+
 /// Texts that say the same again and again: each made for one rule.
-const REPEATED: [&str; 40] = [
+const REPEATED: [&str; 52] = [
     ".",
     "-",
     "sk-",
@@ -103,6 +158,18 @@ const REPEATED: [&str; 40] = [
     "Cookie:",
     "token: str = ",
     "'token', ",
+    "echo ",
+    "echo -n ",
+    "echo \"a\" | ",
+    "echo 'a' | sudo -S ",
+    "htpasswd -b ",
+    "htpasswd -nb ",
+    "identified by ",
+    "IDENTIFIED BY '",
+    "token=\"\"\"",
+    "token='''x",
+    "password:\n  ",
+    "token=\u{1b}[0m",
 ];
 const SIZE: usize = 1 << 16;
 /// How much more may be looked at than in ordinary text.

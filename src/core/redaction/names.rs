@@ -29,7 +29,7 @@ const fn inside(text: &'static str, kind: Kind) -> Ending {
 }
 
 /// What names end with. `_` stands for `-` and `.` too, and for none.
-const ENDINGS: [Ending; 61] = [
+const ENDINGS: [Ending; 62] = [
     inside("password", Password),
     inside("passwd", Password),
     inside("passphrase", Password),
@@ -39,6 +39,7 @@ const ENDINGS: [Ending; 61] = [
     inside("contrasena", Password),
     ending("pwd", Password),
     ending("pass", Password),
+    ending("sshpass", Password),
     inside("storepass", Password),
     inside("keypass", Password),
     ending("passw", Password),

@@ -114,7 +114,10 @@ const fn program(name: &'static str, flag: &'static str, glued: bool, logs_in: b
     Program { name, flag, glued, logs_in }
 }
 
-const PROGRAMS: [Program; 24] = [
+/// With `USER%PASSWORD` behind it.
+const SAMBA: &str = "-U";
+
+const PROGRAMS: [Program; 27] = [
     program("mysql", "-p", true, false),
     program("mysqldump", "-p", true, false),
     program("mysqladmin", "-p", true, false),
@@ -139,6 +142,9 @@ const PROGRAMS: [Program; 24] = [
     program("sqlcmd", "-P", false, false),
     program("zip", "-P", false, false),
     program("unzip", "-P", false, false),
+    program("smbclient", SAMBA, false, false),
+    program("rpcclient", SAMBA, false, false),
+    program("smbget", SAMBA, false, false),
 ];
 
 /// What is known of the command that a flag belongs to.
@@ -170,7 +176,7 @@ impl Login {
         }
         if runs.starts(at, "-u ") || runs.starts(at, "--user ") || runs.starts(at, "--user=") {
             let flag = if runs.starts(at, "-u ") { 3 } else { 7 };
-            return user_and_password(runs, at + flag);
+            return user_and_password(runs, at + flag, b':');
         }
         let rows = PROGRAMS.iter().filter(|row| row.name == self.name);
         let flags = rows.filter(|row| self.logs_in || !row.logs_in);
@@ -179,6 +185,9 @@ impl Login {
             let blank = runs.byte(after).is_some_and(|b| b == b' ' || b == b'=');
             if !runs.starts(at, row.flag) || blank == row.glued {
                 return None;
+            }
+            if row.flag == SAMBA {
+                return user_and_password(runs, after + usize::from(blank), b'%');
             }
             let start = opened(runs, after + usize::from(blank));
             let end = runs.end(Class::Value, start);
@@ -194,11 +203,14 @@ fn opened(runs: &Runs, at: usize) -> usize {
     at + rest.iter().take(BLANKS).take_while(|b| matches!(b, b' ' | b'"' | b'\'')).count()
 }
 
-fn user_and_password(runs: &mut Runs, at: usize) -> Option<Secret> {
+fn user_and_password(runs: &mut Runs, at: usize, joint: u8) -> Option<Secret> {
     let start = opened(runs, at);
     let end = runs.end(Class::Value, start);
+    // `DOMAIN\user`
+    let has_domain = runs.byte(end) == Some(b'\\');
+    let end = if has_domain { runs.end(Class::Value, end + 1) } else { end };
     let value = runs.bytes.get(start..end)?;
-    let password = start + value.iter().position(|b| *b == b':')? + 1;
+    let password = start + value.iter().position(|b| *b == joint)? + 1;
     let is_reference = runs.byte(password) == Some(b'$');
     (password < end && !is_reference).then_some(password..end)
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::core::redaction::MARK;
+use crate::core::redaction::arguments;
 use crate::core::redaction::classes::Class;
 use crate::core::redaction::places::{self, Login};
 use crate::core::redaction::runs::Runs;
@@ -89,7 +90,9 @@ fn secret_at(runs: &mut Runs, login: &mut Login, at: usize, byte: u8) -> Option<
         }
         let end = runs.end(Class::Dash, at);
         login.word(runs, at, end);
-        return places::header(runs, at, end).or_else(|| values::assigned(runs, at, end));
+        return places::header(runs, at, end)
+            .or_else(|| arguments::find(runs, at, end))
+            .or_else(|| values::assigned(runs, at, end));
     }
     match byte {
         b'-' => places::private_key(runs, at).or_else(|| login.flag(runs, at)),

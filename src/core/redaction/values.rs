@@ -77,6 +77,7 @@ fn joined(runs: &Runs, at: usize, end: usize, kind: Option<Kind>) -> Option<(Joi
     // A name in quotes, bold or brackets closes them first.
     let closed = end + rest.iter().take(6).take_while(closers).count();
     let is_closed = closed > end;
+    let closed = after_colour(runs, closed);
     let at = after_blanks(runs, closed);
     let is_spaced = at > closed;
     let equals = if is_spaced { Join::Spaced } else { Join::Tight };
@@ -123,13 +124,41 @@ fn after_verb(runs: &Runs, at: usize) -> usize {
     verbs.iter().find(|verb| runs.starts(at, verb)).map_or(at, |verb| at + verb.len())
 }
 
-/// Behind what stands before a value: blanks, marks of bold, a type, a block's sign.
-fn opened(runs: &Runs, join: Join, at: usize) -> usize {
+/// Behind a colour code: `ESC [ 31 m`.
+fn after_colour(runs: &Runs, at: usize) -> usize {
+    if !runs.starts(at, "\u{1b}[") {
+        return at;
+    }
+    let rest = runs.bytes.get(at + 2..).unwrap_or_default();
+    let length = rest.iter().take(12).take_while(|b| b.is_ascii_digit() || **b == b';').count();
+    let end = at + 2 + length;
+    if runs.byte(end) == Some(b'm') { end + 1 } else { at }
+}
+
+/// A single word on a line of its own that is indented: `password:` has it there in YAML.
+fn next_line(runs: &mut Runs, at: usize) -> Option<usize> {
+    if runs.byte(at) != Some(b'\n') {
+        return None;
+    }
+    let start = after_blanks(runs, at + 1);
+    let end = runs.end(Class::Value, start);
+    let is_alone = matches!(runs.byte(after_blanks(runs, end)), None | Some(b'\n' | b'\r'));
+    let is_word = end > start && runs.byte(start) != Some(b'-') && runs.before(end) != Some(b':');
+    (start > at + 1 && is_alone && is_word).then_some(start)
+}
+
+/// Behind what stands before a value: blanks, marks of bold, a type, a block's sign, a colour.
+fn opened(runs: &mut Runs, join: Join, at: usize) -> usize {
     if join == Join::Element {
         return at;
     }
-    let bold = |at: usize| if runs.starts(at, "**") { after_blanks(runs, at + 2) } else { at };
-    let at = bold(after_blanks(runs, at));
+    let at = after_colour(runs, after_blanks(runs, at));
+    let at = if runs.starts(at, "**") { after_blanks(runs, at + 2) } else { at };
+    if join == Join::Colon
+        && let Some(value) = next_line(runs, at)
+    {
+        return value;
+    }
     if join != Join::Colon && join != Join::Tight {
         return at;
     }
@@ -170,6 +199,17 @@ fn extent(runs: &mut Runs, join: Join, at: usize) -> Option<(Secret, bool)> {
     let open = at + slashes;
     match runs.byte(open) {
         Some(quote @ (b'"' | b'\'' | b'`')) => {
+            // `"""…"""`
+            let ends = [open + 1, open + 2];
+            if slashes == 0 && quote != b'`' && ends.iter().all(|at| runs.byte(*at) == Some(quote))
+            {
+                let start = open + 3;
+                let rest = runs.bytes.get(start..)?;
+                let length = rest.windows(3).position(|part| part == [quote; 3]);
+                let length = length.unwrap_or(rest.len());
+                runs.steps += length as u64;
+                return Some((start..start + length, true));
+            }
             let inner = runs.bytes.get(open + 1..)?;
             let length = quoted_length(inner, quote, slashes > 0);
             runs.steps += length as u64;
