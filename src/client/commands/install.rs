@@ -13,7 +13,6 @@ use crate::client::settings::handler::{Launch, PROGRAM};
 use crate::client::settings::scope::{LOCAL_SETTINGS, Scope};
 use crate::client::settings::status_line::{self, Owner};
 use crate::client::settings::{edit, flush_hooks};
-use crate::client::version::OLDEST;
 use crate::client::wiring::WiredFile;
 use crate::console::project::Project;
 use crate::console::{checkout, diff};

@@ -98,7 +98,7 @@ impl SettingsPaths<'_> {
     pub fn first_backup(&self, scope: Scope) -> Result<Option<Vec<u8>>> {
         match (self.backups(scope)?, self.wired_file(scope)?) {
             (Some(backups), Some(wired)) => {
-                let installs = Installs::of(&self.path(scope)?, self.client)?;
+                let installs = Installs::into_file(&self.path(scope)?, self.client)?;
                 read_first_backup(&backups, Some(&wired), &installs)
             }
             _ => Ok(None),
