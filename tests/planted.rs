@@ -346,6 +346,31 @@ fn a_person_takes_it_up() {
 }
 
 #[test]
+fn a_person_takes_a_part_of_it_up() {
+    let victim = cloned(&attackers());
+    let nothing = victim.run(&["trust", "--yes", ".claude/state/nothing"], b"");
+    support::refused(&nothing, "there is nothing of this name");
+    let part = victim.run(&["trust", "--yes", ".claude/iterative/pl4nted-one/state.json"], b"");
+    support::refused(&part, "its folder can only be taken up as one");
+    for (chosen, command, others) in [
+        (".claude/state/loop", &["queue", "list"][..], &["branch", "loop", "status"][..]),
+        ("branches/main/", &["branch", "loop", "status"], &["autonomous", "status"]),
+        ("autonomous-loop.json", &["autonomous", "status"], &["agents"]),
+    ] {
+        let said = good(victim.run(&["trust", "--yes", chosen], b""));
+        assert!(said.contains("Taken up."), "{said}");
+        let shown = victim.run(command, b"").stdout;
+        assert!(has_word(&shown), "{chosen}: {shown}");
+        let shown = victim.run(others, b"").stdout;
+        assert!(!has_word(&shown), "{chosen}: {shown}");
+        let start = event(OTHER, "SessionStart", json!({"source": "startup"}));
+        assert!(!victim.hook(&start).stdout.contains("Pl4nted notice"));
+    }
+    good(victim.run(&["trust", "--yes"], b""));
+    assert!(has_word(&victim.run(&["search", "e"], b"").stdout));
+}
+
+#[test]
 fn the_user_is_told_once() {
     let victim = cloned(&attackers());
     let start =

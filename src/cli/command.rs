@@ -197,7 +197,7 @@ pub enum Command {
     Reset(reset::Arguments),
     /// Show state that was not made on this machine, and take it up
     #[command(
-        after_help = "Examples:\n  hookkeeper trust\n  hookkeeper trust --yes               # without being asked, for scripts"
+        after_help = "Examples:\n  hookkeeper trust\n  hookkeeper trust --yes               # without being asked, for scripts\n  hookkeeper trust .claude/plans/main.md"
     )]
     Trust(trust::Arguments),
     /// Completions for a shell, on stdout

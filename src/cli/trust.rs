@@ -12,7 +12,7 @@ use crate::store::execution::StateFile;
 use crate::store::home;
 use crate::store::origin::Origin;
 use crate::store::projects;
-use crate::store::untrusted::{self, From, Item};
+use crate::store::untrusted::{self, Chosen, From, Item};
 
 /// What is shown of a long list.
 const SHOWN: usize = 200;
@@ -20,6 +20,9 @@ const LONGEST_NAME: usize = 200;
 
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// Only these, as they are listed: files, or folders with all that is in them
+    #[arg(value_name = "PATH", conflicts_with = "tasks")]
+    paths: Vec<String>,
     /// Do not ask
     #[arg(long)]
     yes: bool,
@@ -44,7 +47,21 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let Some(claude) = claude else { return Ok(nothing()) };
     let state = claude.sub("state")?;
     let origin = state.as_ref().map_or(Ok(None), Origin::peek)?;
-    let items = untrusted::list(&claude, state.as_ref(), origin.as_ref())?;
+    let mut items = untrusted::list(&claude, state.as_ref(), origin.as_ref())?;
+    let paths: Vec<String> = options.paths.iter().map(|path| below_claude(path)).collect();
+    let chosen = Chosen(&paths);
+    for path in &paths {
+        let one = std::slice::from_ref(path);
+        if !items.iter().any(|item| Chosen(one).has(&item.path)) {
+            bail!("{}: there is nothing of this name that waits to be taken up", shown(path));
+        }
+        // What is beside the state is believed folder by folder.
+        let parts = path.split('/').count();
+        if !path.starts_with("state/") && parts > 2 {
+            bail!("{}: its folder can only be taken up as one", shown(path));
+        }
+    }
+    items.retain(|item| chosen.has(&item.path));
     if items.is_empty() {
         return Ok(nothing());
     }
@@ -52,7 +69,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     if !options.yes && !asked(project, &list)? {
         return Ok(Outcome::printed("Nothing was changed."));
     }
-    let left = home::take_up(&root, home.as_deref())?;
+    let left = home::take_up(&root, home.as_deref(), &chosen)?;
     if let Some(client) = project.process.client_dir() {
         projects::note(&client, &root);
     }
@@ -65,6 +82,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         ));
     }
     Ok(Outcome::printed(said))
+}
+
+/// A path as the list has it, from `.claude`.
+fn below_claude(path: &str) -> String {
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    path.strip_prefix(".claude/").unwrap_or(path).to_owned()
 }
 
 /// Whether a person says yes.

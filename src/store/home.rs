@@ -14,7 +14,7 @@ use crate::store::dir::Dir;
 use crate::store::lock::{self, Lock, Taken};
 use crate::store::origin::Origin;
 use crate::store::rotate::first_free;
-use crate::store::untrusted;
+use crate::store::untrusted::{self, Chosen};
 
 pub const LOCK: &str = ".lock";
 pub const IGNORE: &str = ".gitignore";
@@ -125,12 +125,20 @@ fn try_enter(
 }
 
 /// A person believes what is there: see [`untrusted::take_up`].
-pub fn take_up(root: &Path, home: Option<&Path>) -> Result<Vec<String>> {
+pub fn take_up(root: &Path, home: Option<&Path>, chosen: &Chosen) -> Result<Vec<String>> {
+    if !chosen.is_all() {
+        // What is not chosen has to be out of the way before there is a mark.
+        let Entered::Locked(home) = enter(root, home, lock::PATIENCE)? else {
+            return Err(Error::Busy);
+        };
+        let Home { claude, state, lock, origin, .. } = *home;
+        return untrusted::take_up(&claude, &state, &lock, Some(origin), chosen);
+    }
     let (claude, state, Some(lock)) = lock::acquire_in(lock::PATIENCE, || open(root, home))? else {
         return Err(Error::Busy);
     };
     let origin = Origin::read(&state, lock.file())?;
-    untrusted::take_up(&claude, &state, &lock, origin)
+    untrusted::take_up(&claude, &state, &lock, origin, chosen)
 }
 
 /// The lock file, made by whoever comes first.

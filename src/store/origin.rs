@@ -226,7 +226,7 @@ pub fn mark_file(file: &File, note: &str) -> std::io::Result<()> {
 }
 
 /// Whether a path is that of a folder, or of something in it.
-fn is_in(path: &str, folder: &str) -> bool {
+pub fn is_in(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -9,7 +9,7 @@ use crate::store::dir::Dir;
 use crate::store::dir::seen::Seen;
 use crate::store::home::{IGNORE, LOCK, SETTINGS};
 use crate::store::lock::Lock;
-use crate::store::origin::Origin;
+use crate::store::origin::{Origin, is_in};
 
 /// Where it is kept: `untrusted-1` and so on, in the state directory, each with paths from `.claude`.
 pub const ROOM: &str = "untrusted-";
@@ -217,7 +217,25 @@ fn add(dir: &Dir, at: &str, path: &str, source: &From, items: &mut Vec<Item>) {
     }
 }
 
-/// Takes everything up that is not believed: what is in its place stays there and is this machine's
+/// What a person has chosen to believe, by paths below `.claude`; all of it if none is named.
+pub struct Chosen<'a>(pub &'a [String]);
+
+impl Chosen<'_> {
+    pub fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn has(&self, path: &str) -> bool {
+        self.is_all() || self.0.iter().any(|chosen| is_in(path, chosen))
+    }
+
+    /// Or something in it.
+    fn concerns(&self, path: &str) -> bool {
+        self.has(path) || self.0.iter().any(|chosen| is_in(chosen, path))
+    }
+}
+
+/// Takes up what is chosen of all that is not believed: what is in its place stays there and is this machine's
 /// from now on; what is in a room goes back, unless something is there by now that is ours. What
 /// stays in a room is given back.
 pub fn take_up(
@@ -225,13 +243,20 @@ pub fn take_up(
     state: &Dir,
     lock: &Lock,
     origin: Option<Origin>,
+    chosen: &Chosen,
 ) -> Result<Vec<String>> {
     let mut origin = match origin {
         Some(origin) => origin,
         None => Origin::make(state, lock, None)?,
     };
-    origin.forgive_all();
-    let found = beside(claude, &origin)?;
+    match chosen.is_all() {
+        true => origin.forgive_all(),
+        false => chosen.0.iter().for_each(|path| {
+            origin.forgive(path);
+        }),
+    }
+    let mut found = beside(claude, &origin)?;
+    found.retain(|path| chosen.has(path));
     // Folders are made anew, by way of a room: a kill leaves them there for the next try.
     let is_folder = |path: &&String| find(claude, path).is_some_and(|seen| seen.is_dir);
     let mut folders = found.iter().filter(is_folder).peekable();
@@ -242,33 +267,47 @@ pub fn take_up(
     let mut left = Vec::new();
     for room in rooms(state) {
         let Some(dir) = state.sub(&room)? else { continue };
-        bring_back(&dir, claude, "", &room, &mut left)?;
+        bring_back(&dir, claude, "", &room, chosen, &mut left)?;
         state.remove_empty(&room)?;
     }
     let mut ids = state.read(TRUSTED)?.unwrap_or_default();
-    for entry in tracked(claude, state).iter().filter(|entry| !entry.id.is_empty()) {
+    let is_meant = |entry: &&Tracked| !entry.id.is_empty() && chosen.has(&entry.path);
+    for entry in tracked(claude, state).iter().filter(is_meant) {
         ids.extend_from_slice(format!("{}\n", entry.id).as_bytes());
     }
     if !ids.is_empty() {
         state.remove(TRUSTED)?;
         state.create(TRUSTED, &ids, true)?;
     }
-    for path in beside(claude, &origin)? {
+    for path in beside(claude, &origin)?.into_iter().filter(|path| chosen.has(path)) {
         renew(claude, state, &path)?;
     }
-    origin.untold.clear();
+    if chosen.is_all() {
+        origin.untold.clear();
+    }
     origin.write(state, lock)?;
     Ok(left)
 }
 
 /// Moves what is in a room to where it belongs, file by file, in folders of here and now.
-fn bring_back(from: &Dir, to: &Dir, path: &str, room: &str, left: &mut Vec<String>) -> Result<()> {
+fn bring_back(
+    from: &Dir,
+    to: &Dir,
+    path: &str,
+    room: &str,
+    chosen: &Chosen,
+    left: &mut Vec<String>,
+) -> Result<()> {
     for name in from.names()? {
         let path = format!("{path}{name}");
+        if !chosen.concerns(&path) {
+            continue;
+        }
         let there = to.seen(&name)?;
         match from.sub(&name) {
             Ok(Some(inner)) if there.is_none_or(|there| there.is_dir) => {
-                bring_back(&inner, &to.make(&name)?, &format!("{path}/"), room, left)?;
+                let path = format!("{path}/");
+                bring_back(&inner, &to.make(&name)?, &path, room, chosen, left)?;
                 from.remove_empty(&name)?;
             }
             _ if there.is_none() => from.rename(&name, to, &name)?,

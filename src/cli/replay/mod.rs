@@ -22,6 +22,7 @@ use crate::store::home;
 use crate::store::journal;
 use crate::store::scratch::Scratch;
 use crate::store::untrusted;
+use crate::store::untrusted::Chosen;
 use crate::store::view::View;
 use crate::turn::root::STATE_ROOT;
 use input::{Input, Inputs};
@@ -170,7 +171,7 @@ fn copy(root: &Path, home: Option<&Path>, to: &Dir) -> anyhow::Result<()> {
         }
     }
     // The copy is as much this machine's as what it is a copy of.
-    home::take_up(to.path(), None)?;
+    home::take_up(to.path(), None, &Chosen(&[]))?;
     Ok(())
 }
 
