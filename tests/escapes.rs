@@ -464,7 +464,9 @@ fn argument(world: &World, path: &[String], word: &str) -> Option<String> {
         ("config", "VALUE") => POISON,
         ("export", "WHEN") => "30d",
         ("schema", "DOC") => "live",
-        ("man", "COMMAND") | ("report", "SESSION") | ("hook", _) => return None,
+        ("man", "COMMAND") | ("report", "SESSION") | ("trust", "PATH") | ("hook", _) => {
+            return None;
+        }
         ("replay", "FILES") => "payload.json",
         (_, "TASK" | "FEATURE" | "PROMPT" | "SUMMARY" | "MESSAGE" | "TEXT" | "TITLE") => POISON,
         (command, other) => panic!("{command}: what is to be given for {other}?"),
