@@ -409,6 +409,23 @@ fn a_place_that_cannot_be_read_is_said_until_all_was_sent_again() {
 }
 
 #[test]
+fn journals_that_cannot_be_read_keep_their_place() {
+    let collector = Collector::new();
+    let scratch = exporting(&collector);
+    work(&scratch, SESSION);
+    flush(&scratch);
+    let (folder, away) = (scratch.state().join("journal"), scratch.home().join("away"));
+    fs::rename(&folder, &away).unwrap();
+    fs::write(&folder, "").unwrap();
+    refused(&scratch.run(&["export", "flush"], b""), "the journals cannot be read");
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&away, &folder).unwrap();
+    collector.forget();
+    assert_eq!(flush(&scratch)["flushed"]["lines"], 0);
+    assert!(collector.logs().is_empty(), "nothing comes twice");
+}
+
+#[test]
 fn a_loop_is_sent_without_the_task_that_somebody_typed() {
     let collector = Collector::new();
     let scratch = exporting(&collector);

@@ -62,7 +62,7 @@ fn precision_and_recall() {
 }
 
 /// A password in angle brackets, and nothing else that goes.
-const IN_COMMANDS: [&str; 23] = [
+const IN_COMMANDS: [&str; 28] = [
     "export SSHPASS=<{a}>",
     "SSHPASS='<{a}>' sshpass -e ssh h",
     "token = \"\"\"<{a}>\"\"\"",
@@ -84,6 +84,11 @@ const IN_COMMANDS: [&str; 23] = [
     "htpasswd -b f u <{w}>",
     "htpasswd -cbB /etc/x u '<{w}>'",
     "htpasswd -nb u <{w}>",
+    "htpasswd -bnBC 10 \"\" <{w}>",
+    "htpasswd -bB -C 10 file user1 <{w}>",
+    "echo <{w}> | /usr/bin/sudo -S ls",
+    "echo root:<{w}> | /usr/sbin/chpasswd",
+    "smbclient --user=user%<{w}> //h/s",
     "smbclient -U user%<{w}> //h/s",
     "smbclient //h/s -U 'DOM\\user%<{w}>' -c ls",
 ];

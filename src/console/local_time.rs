@@ -13,7 +13,7 @@ impl Project<'_> {
         self.local_time(spelled, "%H:%M:%S", "%Y-%m-%d %H:%M")
     }
 
-    /// The same in few columns: `10:30` today, `01-29 10:30` this year.
+    /// A local time in few columns: `10:30` today, `01-29 10:30` this year.
     pub fn short_moment(&self, spelled: &str) -> String {
         self.local_time(spelled, "%H:%M", SHORT)
     }

@@ -50,7 +50,7 @@ impl Project<'_> {
         self.print_indented(table, 0)
     }
 
-    /// The same below a title.
+    /// A table below a title.
     pub fn print_table_below(&self, table: &Table) -> Printed {
         self.print_indented(table, INDENT)
     }

@@ -162,7 +162,7 @@ pub fn cut_to_width(text: &str, width: usize) -> String {
 }
 
 /// A text cut to a width, between two words if there is such a place near the end.
-fn cut_between_words(text: &str, width: usize) -> String {
+pub fn cut_between_words(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

@@ -40,17 +40,6 @@ pub fn clip(text: &str, most: usize) -> String {
     cut
 }
 
-/// The same, cut between two words where that leaves at least half of it.
-pub fn clip_words(text: &str, most: usize) -> String {
-    let line = clip(text, usize::MAX);
-    let Some((end, _)) = line.char_indices().nth(most) else { return line };
-    let head = line.get(..end).unwrap_or_default();
-    match head.rsplit_once(' ') {
-        Some((words, _)) if words.chars().count() * 2 >= most => format!("{words}…"),
-        _ => clip(&line, most),
-    }
-}
-
 /// The first `most` characters, line breaks kept.
 pub fn clip_block(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {

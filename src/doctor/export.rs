@@ -1,6 +1,7 @@
 //! HK026: what is sent elsewhere, if anything is. The network is not asked: whoever sends has noted
 //! what came of it.
 
+use crate::client::settings::scope::Scope;
 use crate::core::text::plural;
 use crate::doctor::facts::Facts;
 use crate::doctor::finding::{Finding, or_ok};
@@ -42,9 +43,18 @@ pub fn export(facts: &Facts) -> Vec<Finding> {
         let is_wired =
             facts.hooks().any(|(_, hook)| hook.words.ends_with(&FLUSH.map(String::from)));
         if cursor.last_success.is_none() && cursor.trouble.is_none() && !is_wired {
+            // A shared file and a plugin get no such hook: wiring it beside them would run all twice.
+            let is_shared = facts.ours().any(|(file, _)| file.scope == Scope::Project)
+                || facts.plugins().next().is_some();
+            let hint = match is_shared {
+                true => "`hookkeeper export follow` as a service sends (docs/fleet.md).",
+                false => {
+                    "Run `hookkeeper install` again, or `hookkeeper export follow` as a service."
+                }
+            };
             problems.push(Finding::warning(
                 "an endpoint is set, but nothing was ever sent, and no hook here does it",
-                "Run `hookkeeper install` again (with the plugin: `hookkeeper export follow` as a service).",
+                hint,
             ));
         }
         if backlog.bytes > MUCH {

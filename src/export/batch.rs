@@ -65,7 +65,7 @@ impl Source<'_> {
             let mut position = std::mem::take(position);
             let is_done =
                 self.read(&session.stem, &mut position, way, limits, &mut batch, &mut buffer);
-            if is_done {
+            if is_done && self.journal.can_be_opened(&session.stem) {
                 position.seen = session.bytes;
             }
             way.sessions.insert(session.stem.clone(), position);

@@ -204,7 +204,8 @@ impl Place {
             self.metrics.newest(usize::MAX).into_iter().chain(self.view.archived_metrics().0);
         let gone = ended.map(|entry| entry.session_id);
         let gone = gone.filter(|id| stems.binary_search(&journal::stem(id)).is_err());
-        distinct(gone.chain(stems.iter().cloned()).collect())
+        let own = stems.iter().filter(|stem| **stem != journal::stem("")).cloned();
+        distinct(gone.chain(own).collect())
     }
 
     /// The sessions that are asked for: the stems of journals, or the ids of those that have none.

@@ -62,13 +62,13 @@ impl Lane {
                 }
                 self.status = entry.what.clone().unwrap_or_default();
             }
-            EntryKind::Prompt | EntryKind::Command if self.agent.is_none() => {
-                self.busy.push((moment, moment));
+            EntryKind::Prompt | EntryKind::Command => {
+                if self.agent.is_none() {
+                    self.busy.push((moment, moment));
+                }
             }
             EntryKind::Start
             | EntryKind::End
-            | EntryKind::Prompt
-            | EntryKind::Command
             | EntryKind::Call
             | EntryKind::Tool
             | EntryKind::Error

@@ -72,7 +72,7 @@ impl Session {
         self.lanes.iter().filter(|lane| lane.agent.is_some()).count()
     }
 
-    /// The same, where the journal is gone too.
+    /// Of a session whose journal is gone.
     fn has_agents(&self) -> bool {
         let counted = self.metrics().filter(|_| self.is_untold());
         self.agents() > 0 || counted.is_some_and(|entry| entry.agents.spawned > 0)

@@ -48,7 +48,8 @@ pub fn set(
 /// Settings that do nothing by themselves, and what is to be done next.
 const NEXT: [(&str, &str); 1] = [(
     "export.endpoint",
-    "Try it with `hookkeeper export test`; `hookkeeper install` wires a hook that sends.",
+    "Try it with `hookkeeper export test`; `hookkeeper install` wires a hook that sends (a \
+     shared project file and the plugin have none: `hookkeeper export follow` sends there).",
 )];
 
 pub fn unset(project: &Project, key: &str, scope: Option<Scope>) -> anyhow::Result<Outcome> {

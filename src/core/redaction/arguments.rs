@@ -28,7 +28,9 @@ fn piped(runs: &mut Runs, at: usize) -> Option<Secret> {
     for _ in 0..2 {
         // `-n`, and the format of `printf`.
         let text = runs.bytes.get(said.clone())?;
-        if text.starts_with(b"-") || text.starts_with(b"%") {
+        let is_flag =
+            text.strip_prefix(b"-").is_some_and(|it| it.iter().all(|b| b"neE".contains(b)));
+        if is_flag || text.starts_with(b"%") {
             (said, after) = word(runs, after)?;
         }
     }
@@ -41,7 +43,9 @@ fn piped(runs: &mut Runs, at: usize) -> Option<Secret> {
     let reader = reader.split(|b| matches!(b, b'\n' | b';' | b'|')).next()?;
     runs.steps += reader.len() as u64;
     let words = || reader.split(u8::is_ascii_whitespace);
-    let has = |word: &[u8]| words().any(|other| other == word);
+    // `/usr/bin/sudo` is `sudo`.
+    let named = |word: &[u8]| word.rsplit(|b| *b == b'/').next().map(<[u8]>::to_vec);
+    let has = |word: &[u8]| words().any(|other| named(other).as_deref() == Some(word));
     let asks =
         |word: &[u8]| word.starts_with(b"-") && !word.starts_with(b"--") && word.contains(&b'S');
     if has(b"chpasswd") {
@@ -63,6 +67,10 @@ fn of_htpasswd(runs: &mut Runs, at: usize) -> Option<Secret> {
         let text = runs.bytes.get(found.clone())?;
         if text.starts_with(b"-") {
             flags.extend_from_slice(text);
+            // `-C COST`, `-r ROUNDS`
+            if text.ends_with(b"C") || text.ends_with(b"r") {
+                after = word(runs, after)?.1;
+            }
             continue;
         }
         if !flags.contains(&b'b') {

@@ -176,7 +176,8 @@ impl Login {
         }
         if runs.starts(at, "-u ") || runs.starts(at, "--user ") || runs.starts(at, "--user=") {
             let flag = if runs.starts(at, "-u ") { 3 } else { 7 };
-            return user_and_password(runs, at + flag, b':');
+            let is_samba = PROGRAMS.iter().any(|row| row.name == self.name && row.flag == SAMBA);
+            return user_and_password(runs, at + flag, if is_samba { b'%' } else { b':' });
         }
         let rows = PROGRAMS.iter().filter(|row| row.name == self.name);
         let flags = rows.filter(|row| self.logs_in || !row.logs_in);

@@ -4,8 +4,8 @@ use crate::console::project::{Project, one_of, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::spelling::short_id;
-use crate::core::table::{Cell, Table, Tone};
-use crate::core::text::{clip_words, plural};
+use crate::core::table::{Cell, Table, Tone, cut_between_words};
+use crate::core::text::plural;
 use crate::core::time;
 use crate::errors::commands::Arguments;
 use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record, Tally};
@@ -149,7 +149,7 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
             _ => Tone::Warn,
         };
         let session = if with_session { short_id(&record.session_id, &[]) } else { String::new() };
-        let says = format!("{}: {}", clip_words(&record.target, TARGET), record.message);
+        let says = format!("{}: {}", cut_between_words(&record.target, TARGET), record.message);
         vec![
             Cell::new(Tone::Id, &short_id(bare(&record.id), &ids)),
             Cell::new(Tone::Dim, &project.short_moment(last_seen(record))),

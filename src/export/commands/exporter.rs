@@ -25,6 +25,7 @@ use crate::export::ids;
 use crate::export::otlp::{Attributes, Metric, Signal};
 use crate::export::settings::ExportSettings;
 use crate::export::standing;
+use crate::history::commands::ensure_readable;
 use crate::process::child::{self, Input};
 use crate::process::deadline::Deadline;
 use crate::process::files;
@@ -205,6 +206,8 @@ pub fn flush(
         }
     };
     let journal = view.journal();
+    // What cannot be read is not gone: its place stays.
+    ensure_readable(&journal)?;
     let mut sessions = journal.sessions();
     let stems: Vec<&str> = sessions.iter().map(|session| session.stem.as_str()).collect();
     let behind = cursor.behind.as_mut().map(|behind| &mut behind.sessions);

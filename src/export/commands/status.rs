@@ -66,7 +66,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         let sessions = plural(backlog.sessions, "session");
         out.line(match backlog.bytes {
             0 if cursor.last_success.is_none() => "Nothing was sent yet. Who sends: the hook that \
-                `hookkeeper install` wires, `hookkeeper export follow`, or `hookkeeper export flush`. \
+                `hookkeeper install` wires (not into a shared file), `hookkeeper export follow`, or \
+                `hookkeeper export flush`. \
                 What ended before is sent by `hookkeeper export backfill`."
                 .to_owned(),
             0 => "Nothing waits.".to_owned(),

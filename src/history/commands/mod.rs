@@ -10,6 +10,7 @@ pub mod search;
 
 use crate::console::project::{Project, one_of};
 use crate::console::usage::usage;
+use crate::core::error::Error;
 use crate::core::time;
 use crate::history::filter::parse_since;
 use crate::store::journal::{self, Journal};
@@ -29,6 +30,9 @@ pub fn since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<Str
 /// One that is there and cannot be read is no empty one.
 pub fn ensure_readable(journal: &Journal) -> anyhow::Result<()> {
     match journal.trouble() {
+        Some(Error::Planted { path, is }) => {
+            anyhow::bail!("the journals cannot be read: {} is {is}", path.display())
+        }
         Some(why) => anyhow::bail!("the journals cannot be read: {why}"),
         None => Ok(()),
     }

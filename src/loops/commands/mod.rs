@@ -55,7 +55,7 @@ impl Before {
 }
 
 impl LoopCommand<'_> {
-    /// The same command, as one that starts a loop.
+    /// This command, as one that starts a loop.
     pub fn starting(&self) -> Self {
         Self { is_start: true, session: self.session.clone(), ..*self }
     }
@@ -219,10 +219,17 @@ impl LoopCommand<'_> {
         let is_other =
             |it: &LoopName| (it.0, it.1.as_str()) != (kind, folder) && concerns_it(it.0, &it.1);
         match waiting(state).into_iter().find(is_other).filter(|_| concerns_it(kind, folder)) {
-            Some((kind, _, title)) => bail!(
-                "another loop waits for the next session already, the {title}: `{} cancel` ends it",
-                kind.command()
-            ),
+            Some((kind, folder, title)) => {
+                let of_task = match kind {
+                    LoopKind::Iterative => format!(" {}", shell_word(&folder)),
+                    LoopKind::Queue | LoopKind::Autonomous | LoopKind::Branch => String::new(),
+                };
+                let command_word = format!("{} cancel{of_task}", kind.command());
+                bail!(
+                    "another loop waits for the next session already, the {title}: \
+                     `{command_word}` ends it"
+                )
+            }
             None => Ok(()),
         }
     }

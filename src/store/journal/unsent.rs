@@ -44,6 +44,12 @@ impl Journal {
         Some(Part { file: identity, at, handle })
     }
 
+    /// Whether all files of a session that are there can be opened: what cannot waits.
+    pub fn can_be_opened(&self, stem: &str) -> bool {
+        let opens = |name: &str| self.folder.as_ref().is_none_or(|it| it.open_read(name).is_ok());
+        opens(&file_name(stem)) && opens(&earlier_name(stem))
+    }
+
     /// Where a session's journal ends now: the file, and its size.
     pub fn end_of(&self, stem: &str) -> (String, u64) {
         let last = self.behind(stem, "", 0).pop();
