@@ -96,6 +96,9 @@ fn errors_of_ended_sessions_stay_with_their_messages() {
         assert!(text.contains("open") && text.contains("recovered"), "{text}");
         assert!(text.contains("curl: (28) connection timed out"), "{text}");
     }
+    let id = parsed(&good(here.run(&["errors", "--all", "--json"], b"")))[0]["id"].clone();
+    let run = here.run(&["errors", "resolve", id.as_str().unwrap()], b"");
+    refused(&run, "has ended: its errors stay as they were");
     let none = good(here.run(&["errors", "--since", "1h"], b""));
     assert!(none.starts_with("0 since ") && !none.contains("in all"), "{none}");
     let all = parsed(&good(here.run(&["errors", "--all", "--json"], b"")));

@@ -34,6 +34,14 @@ fn prompt(scratch: &Scratch, root: &Path, session: &str) {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
 }
 
+#[test]
+fn the_first_project_of_an_account_is_noted() {
+    let scratch = Scratch::new();
+    assert!(!scratch.home().join(".claude").exists());
+    good(scratch.run(&["install", "--no-commands", "--any-client"], b""));
+    assert_eq!(noted(&scratch).len(), 1);
+}
+
 fn noted(scratch: &Scratch) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder(scratch)) else { return Vec::new() };
     let files = entries.map(|entry| entry.unwrap().path());

@@ -352,7 +352,12 @@ fn purge_waits_for_files_that_are_still_wired() {
             run.stderr
         );
     }
-    succeeds(&scratch.run(&["uninstall", "--scope", "local"], b""));
+    let run = scratch.run(&["uninstall", "--scope", "local"], b"");
+    assert!(
+        run.stdout.contains("still wires HookKeeper: hookkeeper uninstall --scope project"),
+        "{}",
+        run.stdout
+    );
     succeeds(&scratch.run(&["uninstall", "--purge"], b""));
     assert_eq!(fs::read(&file).unwrap(), b"{ }");
     succeeds(&scratch.run(&["install", "--scope", "user"], b""));

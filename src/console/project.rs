@@ -19,7 +19,7 @@ use crate::store::view::{Lookup, View};
 use crate::store::{Store, home};
 use crate::turn::root;
 
-const NOT_BELIEVED: &str = "There is state that was not made on this machine, so it is not read; \
+pub const NOT_BELIEVED: &str = "There is state that was not made on this machine, so it is not read; \
                             `hookkeeper trust` in a terminal shows it and takes it up.";
 
 /// A document or a list, as JSON that people can read too.

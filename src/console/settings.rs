@@ -40,8 +40,12 @@ impl Project<'_> {
         let is_off = row.is_some_and(|row| row.field.get(&settings) == false);
         let word = shell_word(system);
         Ok(is_off.then(|| {
+            let so = match system {
+                "systems.export" => "nothing of this project is sent",
+                _ => "hooks add nothing to it",
+            };
             format!(
-                "`{system}` is off in .claude/hookkeeper.json, so hooks add nothing to it; \
+                "`{system}` is off in .claude/hookkeeper.json, so {so}; \
                  `hookkeeper config unset {word}` switches it on"
             )
         }))

@@ -21,6 +21,7 @@ use anyhow::Context as _;
 
 use crate::console::project::{Project, print_json};
 use crate::core::outcome::Outcome;
+use crate::store::home::has_unbelieved;
 use overview::Observed;
 
 #[derive(clap::Args)]
@@ -51,7 +52,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return Ok(Outcome::quiet());
     }
     let (root, home) = (project.root()?, project.process.home());
-    let seen = Observed::through(project.view()?, options.all);
+    let is_left_out = || has_unbelieved(&root, home.as_deref());
+    let seen = Observed::through(project.view()?, options.all, is_left_out);
     if options.json {
         return print_json(&seen.json(&root));
     }

@@ -11,6 +11,7 @@ use crate::core::time::Time;
 use crate::session::live::Live;
 use crate::state::State;
 use crate::state::panel::{Panel, PanelContext, Section, StatusPart};
+use crate::store::home;
 use crate::store::journal::read::Order;
 use crate::store::journal::{self, Journal};
 use crate::store::view::View;
@@ -20,8 +21,10 @@ use crate::view::notes;
 /// What one look at a project found.
 pub enum Observed {
     State(Box<Overview>),
-    /// There are none yet, or none any more.
-    NoState,
+    /// There are none yet, or none any more; or what there is was not made on this machine.
+    NoState {
+        is_left_out: bool,
+    },
     /// They are there, and cannot be opened.
     Unreadable(String),
 }
@@ -33,26 +36,31 @@ pub struct Overview {
 }
 
 impl Observed {
-    pub fn look(root: &Path, home: Option<&Path>, all: bool) -> Self {
-        View::open(root, home).map_or_else(
+    pub fn look(root: &Path, home_dir: Option<&Path>, all: bool) -> Self {
+        View::open(root, home_dir).map_or_else(
             |error| Self::Unreadable(error.to_string()),
-            |view| Self::through(view, all),
+            |view| Self::through(view, all, || home::has_unbelieved(root, home_dir)),
         )
     }
 
-    pub fn through(view: Option<View>, all: bool) -> Self {
+    pub fn through(view: Option<View>, all: bool, is_left_out: impl FnOnce() -> bool) -> Self {
         let read = |view: View| {
             let (state, settings) = (&view.state(), &view.settings());
             let last_hooks = last_hooks(state, &view.journal());
             Overview::read(&PanelContext { state, settings, last_hooks, all })
         };
-        view.map_or(Self::NoState, |view| Self::State(Box::new(read(view))))
+        match view {
+            Some(view) => Self::State(Box::new(read(view))),
+            None => Self::NoState { is_left_out: is_left_out() },
+        }
     }
 
     pub fn json(&self, root: &Path) -> Value {
         match self {
             Self::State(overview) => overview.json(root),
-            Self::NoState => json!({"project": root, "books": false}),
+            Self::NoState { is_left_out } => {
+                json!({"project": root, "books": false, "not_believed": is_left_out})
+            }
             Self::Unreadable(why) => json!({"project": root, "books": null, "error": why}),
         }
     }

@@ -66,7 +66,17 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
         _ if scene.controls.has_help => draw_message(buffer, body, Style::new(), &HELP),
         _ if scene.controls.detail.is_some() => draw_detail(buffer, body, scene),
         Observed::State(_) => draw_panels(buffer, body, scene),
-        Observed::NoState => draw_message(
+        Observed::NoState { is_left_out: true } => draw_message(
+            buffer,
+            body,
+            style(Tone::Strong, scene.colour),
+            &[
+                "There is state that was not",
+                "made on this machine.",
+                "`hookkeeper trust` shows it.",
+            ],
+        ),
+        Observed::NoState { is_left_out: false } => draw_message(
             buffer,
             body,
             style(Tone::Strong, scene.colour),

@@ -178,7 +178,7 @@ fn every_size_can_be_drawn() {
     let gone = Observed::Unreadable("cannot open\u{1b}[2J it".into());
     for width in 1..=60 {
         for height in 1..=30 {
-            for seen in [&full, &empty, &gone, &Observed::NoState] {
+            for seen in [&full, &empty, &gone, &Observed::NoState { is_left_out: false }] {
                 let plain = show_in(seen, width, height, &Controls::default(), false);
                 assert_eq!(plain.coloured, 0);
                 show(seen, width, height, &Controls { has_help: true, ..Controls::default() });

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::console::project::NOT_BELIEVED;
 use crate::console::style::{TextStyle, paint, paint_line};
 use crate::core::gate::Printed;
 use crate::core::table::{Tone, clean};
@@ -15,7 +16,10 @@ const INDENT: usize = 2;
 pub fn render(seen: &Observed, place: &str, now: Time, look: TextStyle) -> Printed {
     let overview = match seen {
         Observed::State(overview) => overview,
-        Observed::NoState => {
+        Observed::NoState { is_left_out: true } => {
+            return format!("{place}: {NOT_BELIEVED}").into();
+        }
+        Observed::NoState { is_left_out: false } => {
             return format!(
                 "{place}: no state yet. It begins when Claude Code runs a hook here. Wire it: hookkeeper install"
             )

@@ -92,7 +92,7 @@ impl Watcher<'_> {
                     all.push(notes::hooks(&look.log, now, clock));
                     board::arrange_panels(all, &controls.filter)
                 }
-                Observed::NoState | Observed::Unreadable(_) => Vec::new(),
+                Observed::NoState { .. } | Observed::Unreadable(_) => Vec::new(),
             };
             let scene = Scene {
                 place: &self.place,

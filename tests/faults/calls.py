@@ -37,6 +37,19 @@ def of(project, args, until=None, env=None):
     return calls
 
 
+def closed_pipe_ends(calls):
+    """The closing of our end of a pipe to a program that we start. A kernel closes a descriptor whatever `close`
+    answers; strace leaves it open, and who reads the other end then waits for an end that no machine keeps back."""
+    writable, found = set(), set()
+    for call in calls:
+        if pipe := re.match(r"pipe2?\(\[\d+, (\d+)\]", call[2]):
+            writable.add(pipe[1])
+        elif (close := re.match(r"close\((\d+)\)", call[2])) and close[1] in writable:
+            writable.remove(close[1])
+            found.add(call)
+    return found
+
+
 def inject(project, args, name, fault, env=None, payload=b""):
     """Runs a command with a fault at one call."""
     prefix = (shutil.which("strace"), "-o", "/dev/null", "-e", f"trace={name}", "-e", f"inject={name}:{fault}")

@@ -274,7 +274,8 @@ def commands_with_errors(suite, checks):
     """Exit 0 and done, or exit 1 with one line; nothing is lost either way, and the next event works."""
 
     def choose(stage):
-        faults = [call for call in stage.calls if call[0] in calls.FILE_CALLS]
+        open_ends = calls.closed_pipe_ends(stage.calls)
+        faults = [call for call in stage.calls if call[0] in calls.FILE_CALLS and call not in open_ends]
         return [
             (call, error)
             for n, call in enumerate(calls.thinned(suite, faults, 5))

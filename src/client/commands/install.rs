@@ -25,6 +25,7 @@ use crate::core::text::clip;
 use crate::core::time;
 use crate::export::standing;
 use crate::process::Process;
+use crate::store::projects;
 use crate::store::settings_file::SettingsFile;
 
 #[derive(clap::Args)]
@@ -89,6 +90,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let commands = slash::install(project, scope, &options.commands, false)?;
     let mut lines = vec![wire(project, scope, with)?];
     lines.extend(other_line);
+    if let (Scope::Local | Scope::Project, Some(client)) = (scope, project.process.client_dir()) {
+        // The first install of a user has just made that directory.
+        projects::note(&client, &root);
+    }
     if with.flush {
         lines.push(match scope {
             Scope::Project => {

@@ -91,6 +91,15 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         lines.push(format!("{shown}: HookKeeper is not wired here"));
     }
     lines.extend(commands);
+    if !options.purge {
+        lines.extend(other_scopes.iter().map(|(other, path)| {
+            format!(
+                "{} still wires HookKeeper: hookkeeper uninstall --scope {}",
+                project.shown(path),
+                other.name()
+            )
+        }));
+    }
     if options.purge {
         lines.extend(purge(project, scope, dry)?);
         if let Some((_, path)) = other_scopes.iter().find(|(other, _)| *other == Scope::User) {

@@ -187,7 +187,7 @@ pub fn status(record: &Record) -> String {
 }
 
 /// An id without what all of them begin with.
-fn bare(id: &str) -> &str {
+pub fn bare(id: &str) -> &str {
     id.strip_prefix("error-").unwrap_or(id)
 }
 

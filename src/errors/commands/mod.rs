@@ -3,12 +3,14 @@
 pub mod list;
 pub mod show;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use crate::console::project::{Project, one_of};
 use crate::core::outcome::Outcome;
 use crate::core::text::clip;
+use crate::errors::commands::list::bare;
 use crate::errors::document::Errors;
+use crate::history::errors::kept_errors;
 use crate::session::live::Live;
 use crate::session::record;
 use crate::state::plan::Plan;
@@ -56,6 +58,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
+    ensure_not_ended(project, named)?;
     let record = project.change(|store, state| {
         let read = state.read::<Errors>(&());
         let mut errors = read.value.cloned().unwrap_or_default();
@@ -76,4 +79,18 @@ fn resolve(project: &Project, named: &str) -> anyhow::Result<Outcome> {
         Ok(record)
     })?;
     Ok(Outcome::printed(format!("{}: recovered ({})", record.id, clip(&record.target, 70))))
+}
+
+/// The errors of ended sessions are history: they can be read, and stay as they were.
+fn ensure_not_ended(project: &Project, named: &str) -> anyhow::Result<()> {
+    let Some(view) = project.view()? else { return Ok(()) };
+    let current = view.state().get::<Errors>().map(Errors::records).unwrap_or_default();
+    let kept = kept_errors(&view, None, None).records;
+    let ids: Vec<String> = kept.iter().map(|record| record.id.clone()).collect();
+    match one_of(named, &ids, "error", "error-") {
+        Ok(id) if current.iter().all(|record| record.id != id) => {
+            bail!("the session of error {} has ended: its errors stay as they were", bare(&id))
+        }
+        _ => Ok(()),
+    }
 }

@@ -197,10 +197,13 @@ fn describe(
             "Note: the checkout has changes that are not committed ({first}); they have to be before the first merge.\n"
         ));
     }
-    text.push_str(&format!(
-        "First: {}. {} has what they need.",
-        state.batch.join(", "),
-        folder.command("next --json")
-    ));
+    text.push_str(&match state.batch.is_empty() {
+        true => format!("Nothing is free now: {} says who works where.", folder.command("status")),
+        false => format!(
+            "First: {}. {} has what they need.",
+            state.batch.join(", "),
+            folder.command("next --json")
+        ),
+    });
     Ok(text)
 }

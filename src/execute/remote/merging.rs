@@ -263,7 +263,9 @@ fn follow(
     let onto = repository.base_tip(state.base())?;
     if !repository.contains(commit, &onto)? {
         let base = state.base();
-        return Ok(Some(format!("{base} here has commits that the remote has not; it stays")));
+        return Ok(Some(format!(
+            "your own {base} has commits that the remote has not, so it was not moved; `git pull` brings the merge"
+        )));
     }
     repository.ensure_idle()?;
     repository.ensure_on_branch(state.base())?;

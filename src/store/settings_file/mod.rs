@@ -15,7 +15,6 @@ use crate::core::text::to_bytes;
 use crate::store::dir::Dir;
 use crate::store::home::{self, Entered};
 use crate::store::lock::{self, Lock};
-use crate::store::projects;
 
 use installs::Installs;
 pub use paths::SettingsPaths;
@@ -55,12 +54,7 @@ impl SettingsFile {
                 (claude, own, lock)
             }
             _ => match home::enter(paths.root, paths.home, lock::PATIENCE)? {
-                Entered::Locked(home) => {
-                    if let (true, Some(client)) = (home.is_new, paths.client) {
-                        projects::note(client, paths.root);
-                    }
-                    (home.claude, home.state, home.lock)
-                }
+                Entered::Locked(home) => (home.claude, home.state, home.lock),
                 Entered::Busy(..) => return Err(Error::Busy),
             },
         };
