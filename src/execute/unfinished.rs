@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::core::json::Object;
 use crate::core::text::clip;
-use crate::execute::remote::fleet::holder;
+use crate::execute::document::holder;
 use crate::process::files;
 
 pub use crate::store::execution::FILE;

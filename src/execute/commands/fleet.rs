@@ -8,7 +8,8 @@ use crate::core::table::{align, clean};
 use crate::core::text::plural;
 use crate::core::time;
 use crate::execute::Repository;
-use crate::execute::remote::fleet::{self, Machine, SharedExecution, ShownClaim, holder};
+use crate::execute::document::holder;
+use crate::execute::remote::fleet::{self, Machine, SharedExecution, ShownClaim};
 use crate::execute::remote::remote_name::ensure_remote;
 
 #[derive(clap::Args)]

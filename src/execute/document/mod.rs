@@ -19,7 +19,7 @@ use crate::core::schema_fields;
 use crate::core::text::Extra;
 use crate::execute::Error;
 pub use crate::execute::unfinished::FILE;
-pub use remote::{ClaimState, SeenClaim, SharedRemote};
+pub use remote::{ClaimState, SeenClaim, SharedRemote, holder};
 #[cfg(any(test, feature = "inside"))]
 pub use task::{AttemptError, Feedback, TaskCommit};
 pub use task::{Claim, ClaimedStep, MAX_ATTEMPTS, TaskRecord, TaskStatus, Verification};

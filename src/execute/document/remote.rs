@@ -106,13 +106,14 @@ impl SeenClaim {
         self.head.as_ref().filter(|_| self.state != ClaimState::Merged)
     }
 
-    /// Who and where, for people.
     pub fn holder(&self) -> String {
-        match self.user.is_empty() {
-            true => self.host.clone(),
-            false => format!("{} on {}", self.user, self.host),
-        }
+        holder(&self.user, &self.host)
     }
+}
+
+/// Who and where, for people. Not everybody has a name: a container may have no `USER`.
+pub fn holder(user: &str, host: &str) -> String {
+    if user.is_empty() { host.to_owned() } else { format!("{user} on {host}") }
 }
 
 impl SharedRemote {

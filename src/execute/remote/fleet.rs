@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::execute::document::{ClaimState, Execution, TaskRecord};
+use crate::execute::document::{ClaimState, Execution, TaskRecord, holder};
 use crate::execute::graph::validate_task_id;
 use crate::execute::remote::claim::{ClaimRecord, ExecutionRecord, state_name};
 use crate::execute::remote::wire::{EXECUTIONS, Snapshot, Trouble, Wire};
@@ -184,8 +184,4 @@ fn note(machine: &mut Machine, claim: &ClaimRecord) {
     if machine.last_at < claim.at {
         machine.last_at.clone_from(&claim.at);
     }
-}
-
-pub fn holder(user: &str, host: &str) -> String {
-    if user.is_empty() { host.to_owned() } else { format!("{user} on {host}") }
 }
