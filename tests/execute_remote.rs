@@ -806,6 +806,66 @@ fn executions_whose_tasks_have_other_texts_are_not_taken_for_one() {
 }
 
 #[test]
+fn an_execution_whose_tasks_were_edited_is_joined_and_recovered() {
+    let mut fleet = Fleet::new(3, &TWO);
+    for plan in &mut fleet.clones {
+        let inside = plan.root().join("docs/tasks/shop");
+        fs::create_dir_all(inside.parent().unwrap()).unwrap();
+        fs::rename(&plan.tasks, &inside).unwrap();
+        plan.tasks = inside;
+    }
+    let [north, south, west] = &fleet.clones[..] else { panic!() };
+    let commit = |plan: &Plan, what: &str| {
+        plan.git(&["add", "docs/tasks/shop/1-core", "docs/tasks/shop/*.json"]);
+        plan.git(&["reset", "-q", "--", "docs/tasks/shop/execute-state.json"]);
+        plan.git(&["commit", "-q", "-m", what]);
+        plan.git(&["push", "-q", "origin", "trunk"]);
+    };
+    commit(north, "Plan");
+    north.init(&["--remote", "origin"]);
+    north.good("start", &["L1-001"]);
+    let file = north.tasks.join("1-core/L1-002.xml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("It exists", "It is there")).unwrap();
+    commit(north, "Mend a typo");
+    let said = "L1-002: its text is another one than when the execution began";
+    // A new clone comes with the new text.
+    for plan in [south, west] {
+        fs::remove_dir_all(&plan.tasks).unwrap();
+        plan.git(&["pull", "-q", "origin", "trunk"]);
+    }
+    let joined = south.init(&["--remote", "origin"]);
+    assert!(joined.contains("Joined shop on origin") && joined.contains(said), "{joined}");
+    assert!(!joined.contains("L1-001: its text"), "{joined}");
+    // An edit that is not committed yet is one too.
+    let other = west.tasks.join("1-core/L1-001.xml");
+    let text = fs::read_to_string(&other).unwrap();
+    fs::write(&other, text.replace("It exists", "It is here")).unwrap();
+    assert!(west.init(&["--remote", "origin"]).contains("L1-001: its text is another one"));
+    // The first clone loses its state.
+    fs::remove_file(north.file()).unwrap();
+    let rebuilt = north.good("rebuild", &["--remote", "origin"]);
+    assert!(rebuilt.contains(said), "{rebuilt}");
+    assert_eq!(north.status("L1-001"), "in_progress");
+    assert!(!north.good("rebuild", &[]).contains(said), "it is said once");
+}
+
+#[test]
+fn an_execution_that_was_begun_by_nobody_with_a_name_is_said_to_be_the_hosts() {
+    let mut fleet = Fleet::new(2, &TWO);
+    fleet.clones[0].scratch.env.remove("USER");
+    let [north, south] = &fleet.clones[..] else { panic!() };
+    north.init(&["--remote", "origin"]);
+    let file = south.tasks.join("1-core/L1-001.xml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("It exists", "It is a warehouse")).unwrap();
+    refused(&south.run("init", &["--remote", "origin"]), "of the name shop, begun by host0 at 20");
+    // Where the state is lost, other texts keep nobody from the claims.
+    let rebuilt = south.good("rebuild", &["--remote", "origin"]);
+    assert!(rebuilt.contains("L1-001: its text is another one than when"), "{rebuilt}");
+}
+
+#[test]
 fn the_fleet_shows_who_verified_and_failed_what_others_went_on_with() {
     let fleet = Fleet::joined(2, &TWO, &[]);
     let [north, south] = &fleet.clones[..] else { panic!() };

@@ -83,7 +83,7 @@ pub fn task_digests(tasks: &Path, state: &Execution) -> BTreeMap<String, String>
 }
 
 /// The same for a text with the line endings of any system: git changes them on the way.
-fn text_digest(bytes: &[u8]) -> String {
+pub fn text_digest(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     sha256_hex(text.as_bytes()).chars().take(DIGITS).collect()
 }

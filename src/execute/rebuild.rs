@@ -121,17 +121,19 @@ fn read_remote(
     state: &mut Execution,
     named: Option<&str>,
 ) -> Result<Vec<Correction>> {
+    let mut corrections = Vec::new();
     if let Some(remote) = named.filter(|name| state.remote.as_ref().is_none_or(|r| r.name != *name))
     {
-        let sharing = Sharing { remote, lease: None, dry_run: false };
-        join::share(folder, repository, state, &sharing)?;
+        let sharing = Sharing { remote, lease: None, dry_run: false, recovers: true };
+        corrections = join::share(folder, repository, state, &sharing)?.edited;
     }
-    let Some(shared) = Coordination::of(folder, repository, state) else { return Ok(Vec::new()) };
+    let Some(shared) = Coordination::of(folder, repository, state) else { return Ok(corrections) };
     let snapshot = match shared.read() {
         Ok(snapshot) => snapshot,
         Err(trouble) => {
             let text = format!("{}; it was not compared", trouble.explain(&shared.remote.name));
-            return Ok(vec![Correction { id: shared.remote.name.clone(), text }]);
+            corrections.push(Correction { id: shared.remote.name.clone(), text });
+            return Ok(corrections);
         }
     };
     let merged = match &snapshot.base {
@@ -139,7 +141,9 @@ fn read_remote(
         None => refuse!("{} has no branch {}", shared.remote.name, state.base()),
     };
     let (known, now) = (apply::known_claims(state), folder.process.now());
-    Ok(apply::apply(state, &Reading { snapshot: &snapshot, merged: &merged, known, now }))
+    let reading = Reading { snapshot: &snapshot, merged: &merged, known, now };
+    corrections.extend(apply::apply(state, &reading));
+    Ok(corrections)
 }
 
 /// A project, a branch or a folder that is elsewhere now.

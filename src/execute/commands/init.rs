@@ -67,14 +67,15 @@ pub fn run(
     if let Some(dir) = &options.worktree_dir {
         state.worktree_dir = resolve_links(&absolute(project, dir)?).display().to_string();
     }
-    let joined = match &options.remote {
+    let shared = match &options.remote {
         // The plugin's command allows `execute init` beforehand, and this is what makes merges public.
         Some(_) if project.process.env("CLAUDECODE").is_some() => bail!(
             "sharing an execution is for a person or a script to say: run {} with --remote outside of Claude Code",
             folder.command("init")
         ),
         Some(remote) => {
-            let sharing = Sharing { remote, lease: options.lease, dry_run: options.dry_run };
+            let sharing =
+                Sharing { remote, lease: options.lease, dry_run: options.dry_run, recovers: false };
             Some(join::share(folder, &repository, &mut state, &sharing)?)
         }
         None => None,
@@ -109,8 +110,8 @@ pub fn run(
         return print_json(&state);
     }
     let mut text = describe(folder, &repository, &state, options.dry_run)?;
-    if let (Some(joined), Some(remote)) = (joined, &state.remote) {
-        let how = if joined { "Joined" } else { "Shared as" };
+    if let (Some(shared), Some(remote)) = (&shared, &state.remote) {
+        let how = if shared.joined { "Joined" } else { "Shared as" };
         text.push_str(&format!(
             "\n{how} {} on {}: {} of {} merged there, lease {}.",
             remote.execution,
@@ -119,6 +120,9 @@ pub fn run(
             plural(state.tasks.len(), "task"),
             time::human(remote.lease_seconds)
         ));
+        for edited in &shared.edited {
+            text.push_str(&format!("\n{}: {}", edited.id, edited.text));
+        }
     }
     if let (Some(lease), Some(remote)) = (options.lease, &state.remote)
         && lease != remote.lease_seconds

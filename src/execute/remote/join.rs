@@ -1,13 +1,14 @@
 //! An execution on the remote: one clone puts it there, the others join it.
 
 use crate::core::text::{clip, plural};
-use crate::execute::document::{Execution, SharedRemote};
+use crate::execute::document::{Execution, SharedRemote, holder};
 use crate::execute::remote::claim::{self, ExecutionRecord, MERGE, PlannedRecord, VERSION};
 use crate::execute::remote::contact::shallow;
 use crate::execute::remote::push::{Pushed, REMOTE_REJECTED, Update};
 use crate::execute::remote::remote_name::ensure_remote;
+use crate::execute::remote::texts::{self, OtherText};
 use crate::execute::remote::wire::{Snapshot, Wire, execution_ref};
-use crate::execute::{Repository, Result, TasksFolder, plan_files};
+use crate::execute::{Correction, Repository, Result, TasksFolder, plan_files};
 
 /// Of many tasks that differ, so many are named.
 const MAX_NAMED: usize = 5;
@@ -18,16 +19,26 @@ pub struct Sharing<'a> {
     pub lease: Option<u64>,
     /// Nothing is pushed.
     pub dry_run: bool,
+    /// A lost state is made anew. Whoever did that has named the execution, and other texts are no
+    /// reason to keep its claims from them.
+    pub recovers: bool,
 }
 
-/// Makes a new state one that is shared with other clones; whether it joined an execution that was
-/// there.
+/// How a state became one that is shared.
+pub struct Shared {
+    /// Whether the execution was there.
+    pub joined: bool,
+    /// Tasks whose texts were edited since it began.
+    pub edited: Vec<Correction>,
+}
+
+/// Makes a new state one that is shared with other clones.
 pub fn share(
     folder: &TasksFolder,
     repository: &Repository,
     state: &mut Execution,
     sharing: &Sharing,
-) -> Result<bool> {
+) -> Result<Shared> {
     ensure_remote(repository, sharing.remote)?;
     if let Some(id) = state.tasks.keys().find(|id| id.eq_ignore_ascii_case(MERGE)) {
         refuse!("a task of a shared execution must not be called {id}: that is the claim to merge");
@@ -75,6 +86,19 @@ pub fn share(
         }
     }
     let record = accept(state, &plan, &snapshot, sharing.remote, &execution)?;
+    let others = texts::find_others(&plan, record);
+    let edited = others.iter().map(|other| Correction {
+        id: other.id.to_owned(),
+        text: "its text is another one than when the execution began".into(),
+    });
+    let edited = edited.collect();
+    if !sharing.recovers {
+        let mut others = others;
+        texts::retain_unknown(folder, &wire, record, &base, &mut others)?;
+        if !others.is_empty() {
+            refuse!("{}", explain_other(record, sharing.remote, &name_texts(&others)));
+        }
+    }
     state.base_commit = Some(record.base_commit.clone());
     state.remote = Some(SharedRemote {
         name: sharing.remote.to_owned(),
@@ -93,7 +117,7 @@ pub fn share(
             record.base_commit
         );
     }
-    Ok(!is_new)
+    Ok(Shared { joined: !is_new, edited })
 }
 
 /// What a remote cannot do is found before any work, not by the first push that needs it.
@@ -127,7 +151,7 @@ fn publish(wire: &Wire, record: &ExecutionRecord) -> Result<()> {
     }
 }
 
-/// The record, if it is of this very plan.
+/// The record, if it is of this plan, whatever the texts of its tasks say.
 fn accept<'a>(
     state: &Execution,
     plan: &[PlannedRecord],
@@ -140,10 +164,14 @@ fn accept<'a>(
         refuse!("{name} on {remote} is nothing that this program can read; nothing was begun");
     };
     let Some(differs) = explain_other_plan(record, state, plan) else { return Ok(record) };
-    refuse!(
-        "{remote} has another execution of the name {execution}, begun by {} on {} at {}: {differs}. Give this plan another prd_slug, or remove the refs of the other one (docs/fleet-git.md). Nothing was begun",
-        record.user,
-        record.host,
+    refuse!("{}", explain_other(record, remote, &differs))
+}
+
+fn explain_other(record: &ExecutionRecord, remote: &str, differs: &str) -> String {
+    format!(
+        "{remote} has another execution of the name {}, begun by {} at {}: {differs}. Give this plan another prd_slug, or remove the refs of the other one (docs/fleet-git.md). Nothing was begun",
+        record.execution,
+        holder(&record.user, &record.host),
         record.at
     )
 }
@@ -171,16 +199,16 @@ fn explain_other_plan(
         let tasks = plural(record.tasks.len(), "task");
         return Some(format!("it has {tasks}, and they differ{other}"));
     }
-    let others = pairs().filter(|(own, theirs)| own.has_other_text(theirs));
-    let others: Vec<&str> = others.map(|(own, _)| own.id.as_str()).collect();
+    None
+}
+
+fn name_texts(others: &[OtherText]) -> String {
     let rest = others.len().saturating_sub(MAX_NAMED);
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    let named = others.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
-    (!others.is_empty()).then(|| {
-        format!(
-            "the text of {named}{more} is another one there (if both are meant to be one, the task files have to be the same)"
-        )
-    })
+    let named = others.iter().take(MAX_NAMED).map(|other| other.id).collect::<Vec<_>>().join(", ");
+    format!(
+        "the text of {named}{more} is another one there (if both are meant to be one, the task files have to be the same)"
+    )
 }
 
 #[cfg(test)]
@@ -208,7 +236,10 @@ mod tests {
         assert!(explain(&plan[..1]).unwrap().contains("1 task, and they differ"));
         let other = explain(&[task("a", "1"), task("c", "2")]).unwrap();
         assert!(other.contains("differ from b on"), "{other}");
-        let other = explain(&[task("a", "9"), task("b", "2")]).unwrap();
+        let tasks = [task("a", "9"), task("b", "2")];
+        assert_eq!(explain(&tasks), None, "texts are told apart by themselves");
+        let record = record(&tasks);
+        let other = name_texts(&texts::find_others(&plan, &record));
         assert!(other.starts_with("the text of a is another one there"), "{other}");
     }
 }

@@ -59,6 +59,7 @@ pub mod merging;
 pub mod push;
 pub mod releases;
 pub mod remote_name;
+pub mod texts;
 pub mod wire;
 
 pub use contact::Coordination;

@@ -264,7 +264,7 @@ impl Wire<'_> {
 }
 
 /// `ID commit SIZE`, the bytes, a line break; again and again.
-fn split_batch(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+pub fn split_batch(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
         let head = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned();
