@@ -257,10 +257,32 @@ fn repair_moves_a_lock_away_that_is_none() {
         let _ = fs::remove_file(scratch.state().join(".lock"));
         fs::create_dir_all(scratch.state().join(".lock/x")).unwrap();
         let said = good(scratch.run(&["validate", "--repair"], b""));
-        assert!(said.contains(".lock: was no file, and is now .lock.odd"), "{said}");
+        assert!(said.contains(".lock: was no file, and was moved away"), "{said}");
         assert!(!scratch.state().join(".lock").is_dir());
+        assert!(scratch.exists("untrusted-1/state/.lock.odd/x"));
+        // It is not brought back: nobody would look for it there.
+        let said = good(scratch.run(&["trust", "--yes"], b""));
+        let stays = "Stays where it is, because there is one of ours by now: .claude/state/untrusted-1/state/.lock.odd";
+        assert!(said.contains(stays), "{said}");
         scratch.hook(&start("s1"));
+        good(scratch.run(&["validate"], b""));
     }
+}
+
+#[test]
+fn repair_finds_what_a_killed_process_moved_aside() {
+    let scratch = Scratch::new();
+    scratch.hook(&start("s1"));
+    for name in [".lock.odd", ".new.odd-2"] {
+        fs::create_dir(scratch.state().join(name)).unwrap();
+    }
+    let said = good(scratch.run(&["validate", "--repair"], b""));
+    for name in [".lock", ".new"] {
+        assert!(said.contains(&format!("{name}: was no file, and was moved away")), "{said}");
+    }
+    assert_eq!(scratch.names("untrusted-1/state"), [".lock.odd", ".new.odd-2"]);
+    assert_eq!(scratch.doc("session/live/s1.json")["session_id"], "s1");
+    assert!(!good(scratch.run(&["validate", "--repair"], b"")).contains("moved away"));
 }
 
 #[test]

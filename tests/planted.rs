@@ -357,6 +357,8 @@ fn a_person_takes_a_part_of_it_up() {
         ("branches/main/", &["branch", "loop", "status"], &["autonomous", "status"]),
         ("autonomous-loop.json", &["autonomous", "status"], &["agents"]),
     ] {
+        let asked = victim.run(&["trust", chosen], b"");
+        support::refused(&asked, &format!("`hookkeeper trust --yes {chosen}` takes it up"));
         let said = good(victim.run(&["trust", "--yes", chosen], b""));
         assert!(said.contains("Taken up."), "{said}");
         let shown = victim.run(command, b"").stdout;
@@ -764,12 +766,38 @@ fn a_link_that_git_brought_is_not_followed() {
         run.stderr.contains("a link that git tracks")
     });
     assert_eq!(said.collect::<Vec<bool>>(), [true, false, false], "it is said once");
-    let list = there.run(&["-C", victim.to_str().unwrap(), "queue", "list"], b"");
-    assert!(list.code == Some(1) && !list.stdout.contains("Mine"), "{}", list.stdout);
+    let list = || there.run(&["-C", victim.to_str().unwrap(), "queue", "list"], b"");
+    // However the index is written, and however far in it the link is.
+    fs::create_dir(victim.join(".a")).unwrap();
+    (0..2000).for_each(|n| fs::write(victim.join(format!(".a/file-{n}")), "x").unwrap());
+    git(&victim, &["add", ".a"]);
+    for form in [
+        "update-index --index-version 2",
+        "update-index --index-version 4",
+        "update-index --split-index",
+        "update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,sub",
+        "update-index --no-split-index",
+    ] {
+        git(&victim, &form.split(' ').collect::<Vec<&str>>());
+        let list = list();
+        assert!(list.code == Some(1) && !list.stdout.contains("Mine"), "{form}: {}", list.stdout);
+        assert!(list.stderr.contains("git rm --cached .claude"), "{form}: {}", list.stderr);
+    }
+    let doctor = there.run(&["-C", victim.to_str().unwrap(), "doctor"], b"");
+    assert!(doctor.stdout.contains("If the link is yours"), "{}", doctor.stdout);
+    // One that does not tell is not believed either.
+    let index = victim.join(".git/index");
+    let bytes = fs::read(&index).unwrap();
+    for broken in [&b"none"[..], &bytes[..40], b""] {
+        fs::write(&index, broken).unwrap();
+        let list = list();
+        assert!(list.code == Some(1) && !list.stdout.contains("Mine"), "{}", list.stdout);
+        assert!(list.stderr.contains("git's index cannot be read"), "{}", list.stderr);
+    }
+    fs::write(&index, bytes).unwrap();
     assert!(tree(&scratch.root()) == before, "nothing was written");
     // A link of one's own is.
     git(&victim, &["rm", "-q", "--cached", ".claude"]);
-    let list = there.run(&["-C", victim.to_str().unwrap(), "queue", "list"], b"");
-    assert!(good(list).contains("Mine"));
+    assert!(good(list()).contains("Mine"));
     std::mem::forget(there);
 }

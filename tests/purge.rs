@@ -87,6 +87,17 @@ fn a_purge_of_a_project_in_use_leaves_nothing_of_ours() {
 }
 
 #[test]
+fn a_purge_goes_through_where_the_lock_is_no_file() {
+    let scratch = in_use();
+    let lock = scratch.state().join(".lock");
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    good(scratch.run(&["uninstall", "--purge"], b""));
+    assert!(!scratch.state().join("session").exists());
+    assert!(!scratch.state().join(".lock").exists());
+}
+
+#[test]
 fn a_purge_leaves_what_is_somebody_elses_and_says_so() {
     let scratch = in_use();
     for path in OTHERS {

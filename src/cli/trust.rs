@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 use crate::console::project::Project;
+use crate::core::gate::shell_word;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::store::execution::StateFile;
@@ -17,6 +18,7 @@ use crate::store::untrusted::{self, Chosen, From, Item};
 /// What is shown of a long list.
 const SHOWN: usize = 200;
 const LONGEST_NAME: usize = 200;
+const UNASKED: &str = "hookkeeper trust --yes";
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -66,7 +68,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return Ok(nothing());
     }
     let list = describe(&items);
-    if !options.yes && !asked(project, &list)? {
+    let mut unasked = UNASKED.to_owned();
+    for path in &options.paths {
+        unasked = format!("{unasked} {}", shell_word(path));
+    }
+    if !options.yes && !asked(project, &list, &unasked)? {
         return Ok(Outcome::printed("Nothing was changed."));
     }
     let left = home::take_up(&root, home.as_deref(), &chosen)?;
@@ -90,13 +96,14 @@ fn below_claude(path: &str) -> String {
     path.strip_prefix(".claude/").unwrap_or(path).to_owned()
 }
 
-/// Whether a person says yes.
-fn asked(project: &Project, list: &str) -> anyhow::Result<bool> {
+/// Whether a person says yes. `unasked` is the command that asks nobody.
+fn asked(project: &Project, list: &str, unasked: &str) -> anyhow::Result<bool> {
     let question = format!(
         "{list}Once taken up, it reaches the model and your terminal as if it had been made here.\nTake it up? [y/N] "
     );
     let answer = project.process.ask(&question);
-    let answer = answer.context("there is nobody to ask; `hookkeeper trust --yes` takes it up")?;
+    let answer =
+        answer.with_context(|| format!("there is nobody to ask; `{unasked}` takes it up"))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
@@ -105,7 +112,8 @@ fn trust_execution(project: &Project, tasks: &Path, yes: bool) -> anyhow::Result
     let file = StateFile::open(&tasks)?;
     let bytes = file.read()?.context("there is no execute-state.json in that folder")?;
     let list = format!("Not made on this machine: execute-state.json  {} bytes\n", bytes.len());
-    if !yes && !asked(project, &list)? {
+    let folder = shell_word(&tasks.display().to_string());
+    if !yes && !asked(project, &list, &format!("{UNASKED} --tasks {folder}"))? {
         return Ok(Outcome::printed("Nothing was changed."));
     }
     // Written anew, it is not what git brought.

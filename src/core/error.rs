@@ -57,7 +57,8 @@ impl fmt::Display for Error {
             }
             Self::TrackedLink { path } => write!(
                 f,
-                "{} is a link that git tracks: it is not followed, and nothing is kept in this project",
+                "{} is a link that git tracks: it is not followed, and nothing is kept in this project \
+                 (if the link is yours: `git rm --cached .claude`)",
                 path.display()
             ),
             Self::TooLarge { path, most } => {

@@ -18,6 +18,10 @@ pub fn place(facts: &Facts) -> Vec<Finding> {
             clip(why, 300),
             "HookKeeper only writes to a plain directory of its own. Move away what is there.",
         )),
+        StatePlace::TrackedLink(why) => Some(Finding::error(
+            clip(why, 300),
+            "If the link is yours, take it out of git: `git rm --cached .claude`. Else somebody else's commit made it: delete it.",
+        )),
         StatePlace::There { ours: false, .. } => Some(Finding::error(
             format!("{path} belongs to another user"),
             "Give it to the user who runs Claude Code (`chown -R`).",

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::journal::Entry;
 use crate::core::settings::layers::{Fault, Layers, Remark};
 use crate::core::settings::table::TABLE;
@@ -51,6 +51,8 @@ pub enum StatePlace {
         open: bool,
     },
     Bad(String),
+    /// A link that git tracks.
+    TrackedLink(String),
 }
 
 #[derive(Default)]
@@ -80,6 +82,10 @@ pub fn survey(root: &Path, home: Option<&Path>) -> Survey {
         Ok(Some(claude)) => claude,
         Ok(None) => {
             seen.place = StatePlace::NotYet { can_make: writable(root) };
+            return seen;
+        }
+        Err(error @ Error::TrackedLink { .. }) => {
+            seen.place = StatePlace::TrackedLink(error.to_string());
             return seen;
         }
         Err(error) => {

@@ -13,6 +13,11 @@ pub fn open(path: &Path) -> Option<File> {
     if is_file { File::open(path).ok() } else { None }
 }
 
+/// Whether there is something at a path, if only a link.
+pub fn is_there(path: &Path) -> bool {
+    !path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
 /// When a file was last written to.
 pub fn modified(path: &Path) -> Option<crate::core::time::Time> {
     std::fs::metadata(path).ok()?.modified().ok().map(crate::core::time::Time::from)

@@ -21,7 +21,11 @@ pub const IGNORE: &str = ".gitignore";
 /// Our own settings, beside the client's.
 pub const SETTINGS: &str = "hookkeeper.json";
 
+/// What comes after the name of something that was moved aside.
+pub const ODD: &str = ".odd";
 const MOST_ODD: usize = 8;
+const UNCLEAR_LINK: &str =
+    "a symlink, and git's index cannot be read, which says whether it came with the checkout";
 
 /// Every hook reads them.
 pub const LARGEST_SETTINGS: u64 = 64 << 10;
@@ -70,7 +74,7 @@ pub fn enter(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Ent
 
 /// Entries of the state that are no files and have the names of files without which nothing can be
 /// written; by the names that they have then.
-pub fn move_odd(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Vec<String>> {
+fn move_odd(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Vec<String>> {
     let claude = existing_claude_dir(root, home)?;
     let state = claude.map_or(Ok(None), |claude| claude.sub("state"))?;
     let Some(state) = state.filter(|state| [LOCK, NEW].iter().any(|name| state.is_odd(name)))
@@ -91,9 +95,32 @@ pub fn move_odd(root: &Path, home: Option<&Path>, patience: Duration) -> Result<
 
 /// Gives something another name, beside its own.
 pub fn move_odd_entry(state: &Dir, name: &str) -> Result<String> {
-    first_free(&format!("{name}.odd"), |free| {
+    first_free(&format!("{name}{ODD}"), |free| {
         state.rename_new(name, state, free).map(|()| free.to_owned())
     })
+}
+
+/// Whether something has the name that odd entries get.
+pub fn is_moved_odd(name: &str) -> bool {
+    [LOCK, NEW].iter().any(|file| name.strip_prefix(file).is_some_and(|end| end.starts_with(ODD)))
+}
+
+/// Moves odd entries to a room, those too that a killed process has only given another name; by the
+/// names that they have there.
+pub fn clear_odd(root: &Path, home: Option<&Path>, patience: Duration) -> Result<Vec<String>> {
+    move_odd(root, home, patience)?;
+    let claude = existing_claude_dir(root, home)?;
+    let state = claude.map_or(Ok(None), |claude| claude.sub("state"))?;
+    let mut names = state.map_or(Ok(Vec::new()), |state| state.names())?;
+    names.retain(|name| is_moved_odd(name));
+    if names.is_empty() {
+        return Ok(names);
+    }
+    let Entered::Locked(home) = enter(root, home, patience)? else { return Err(Error::Busy) };
+    // A state without a mark has been emptied by now.
+    let left: Vec<String> = names.iter().filter(|name| home.state.is_odd(name)).cloned().collect();
+    untrusted::put_odd_away(&home.state, &left)?;
+    Ok(names)
 }
 
 /// `odd` are entries of the state that were moved aside.
@@ -169,8 +196,10 @@ pub fn existing_claude_dir(root: &Path, home: Option<&Path>) -> Result<Option<Di
     }
     let path = root.join(".claude");
     let named = root.canonicalize().map_err(|error| Error::io("resolve", root, error))?;
-    if index::is_tracked(&named, ".claude") {
-        return Err(Error::TrackedLink { path });
+    match index::is_tracked(&named, ".claude") {
+        Some(false) => {}
+        Some(true) => return Err(Error::TrackedLink { path }),
+        None => return Err(Error::Planted { path, is: UNCLEAR_LINK }),
     }
     let real = path.canonicalize().map_err(|error| Error::io("resolve", &path, error))?;
     let inside = |dir: &Path| dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));

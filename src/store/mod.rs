@@ -11,7 +11,7 @@
 //!    between leaves no mark, and the next event goes on with that.
 //! 3. **Sweep**: remove `.new`, which a killed process may have left. There is one such name for
 //!    all documents, because there is one writer. A directory there, or in the place of the lock, is
-//!    moved away ([`home::move_odd`]).
+//!    moved away ([`home::enter`]).
 //! 4. **Play** what waits in the spool.
 //! 5. **Read** the documents that the hook asks for ([`State`]). Only `NotFound` means "none yet".
 //!    What cannot be read goes to [`quarantine`]; what models write too stays where it is and is

@@ -7,7 +7,7 @@ use crate::git::index::{self, Tracked};
 use crate::store::NEW;
 use crate::store::dir::Dir;
 use crate::store::dir::seen::Seen;
-use crate::store::home::{IGNORE, LOCK, SETTINGS};
+use crate::store::home::{IGNORE, LOCK, SETTINGS, is_moved_odd};
 use crate::store::lock::Lock;
 use crate::store::origin::{Origin, is_in};
 
@@ -301,6 +301,11 @@ fn bring_back(
     for name in from.names()? {
         let path = format!("{path}{name}");
         if !chosen.concerns(&path) {
+            continue;
+        }
+        // What stood in the place of a file that there is by now.
+        if is_moved_odd(&name) {
+            left.push(format!(".claude/state/{room}/{path}"));
             continue;
         }
         let there = to.seen(&name)?;

@@ -8,7 +8,7 @@ use crate::loops::autonomous::document::Autonomous;
 use crate::loops::iterative::folder::TASKS;
 use crate::state::Document;
 use crate::store::dir::Dir;
-use crate::store::home::{LOCK, SETTINGS, existing_claude_dir, made_settings};
+use crate::store::home::{LOCK, SETTINGS, clear_odd, existing_claude_dir, made_settings};
 use crate::store::lock;
 use crate::store::projects;
 use crate::store::settings_file::installs;
@@ -57,7 +57,10 @@ pub fn purge_project(
         return Ok(kept);
     }
     let lock = match claude.sub("state")? {
-        Some(_) => lock_state(root, home)?,
+        Some(_) => {
+            clear_odd(root, home, lock::PATIENCE)?;
+            lock_state(root, home)?
+        }
         None => None,
     };
     // What a killed purge has left.

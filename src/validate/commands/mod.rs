@@ -26,7 +26,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     // Looked at first: a repair must not make the documents that it does not find.
     let root = project.root()?;
     let odd = match options.repair {
-        true => home::move_odd(&root, project.process.home().as_deref(), PATIENCE)?,
+        true => home::clear_odd(&root, project.process.home().as_deref(), PATIENCE)?,
         false => Vec::new(),
     };
     let odd: Vec<Note> = odd.iter().map(|name| moved_note(name)).collect();
@@ -92,8 +92,8 @@ fn problem_line(problem: &Problem) -> String {
 
 /// Of an entry that was no file, by the name that it has now.
 fn moved_note(name: &str) -> Note {
-    let (file, _) = name.split_once(".odd").unwrap_or((name, ""));
-    let message = format!("was no file, and is now {name}");
+    let (file, _) = name.split_once(home::ODD).unwrap_or((name, ""));
+    let message = "was no file, and was moved away: `hookkeeper trust` lists it".to_owned();
     Note { file: file.to_owned(), message }
 }
 
