@@ -18,7 +18,7 @@ use crate::git::command::Git;
 use crate::process::version::{self, VersionAnswer};
 use crate::process::{Process, client, disk, files, is_program};
 use crate::store::settings_file::SettingsPaths;
-use crate::store::slash_commands::{self, FileStep};
+use crate::store::slash_commands;
 use crate::store::view::View;
 use crate::turn::root;
 use crate::validate;
@@ -172,10 +172,7 @@ fn recorded(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<(Sco
 
 fn slash_commands(root: &Path, home: Option<&Path>, client: Option<&Path>) -> Vec<&'static str> {
     let paths = SettingsPaths { root, home, client };
-    let is_there = |scope| {
-        let steps = slash_commands::steps_to_remove(&paths, scope).unwrap_or_default();
-        steps.iter().any(|(_, step)| *step == FileStep::Remove)
-    };
+    let is_there = |scope| slash_commands::are_written(&paths, scope).unwrap_or_default();
     let folders = [
         (Scope::Project, ".claude/commands/hookkeeper"),
         (Scope::User, "~/.claude/commands/hookkeeper"),

@@ -86,6 +86,11 @@ pub fn steps_to_remove(paths: &SettingsPaths, scope: Scope) -> Result<Steps> {
     Ok(steps)
 }
 
+/// Whether there are any that we wrote.
+pub fn are_written(paths: &SettingsPaths, scope: Scope) -> Result<bool> {
+    Ok(steps_to_remove(paths, scope)?.iter().any(|(_, step)| *step == FileStep::Remove))
+}
+
 /// Takes out what is as we wrote it, and the folders if they are empty then.
 pub fn remove(paths: &SettingsPaths, scope: Scope) -> Result<Steps> {
     if steps_to_remove(paths, scope)?.is_empty() {

@@ -46,9 +46,7 @@ pub fn install(
         return Ok(if choice.commands { vec![said] } else { Vec::new() });
     }
     // Who has them gets new ones with a new version.
-    let has_some = with_paths(project, |paths| slash_commands::steps_to_remove(paths, scope))?
-        .iter()
-        .any(|(_, step)| *step == FileStep::Remove);
+    let has_some = with_paths(project, |paths| slash_commands::are_written(paths, scope))?;
     let is_wanted = choice.commands || has_some;
     if dry && !is_wanted {
         return Ok(Vec::new());
@@ -86,10 +84,9 @@ pub fn install(
     Ok(lines)
 }
 
-/// Whether there are any of ours.
+/// Whether there are any of ours, as far as can be seen.
 pub fn are_written(project: &Project, scope: Scope) -> bool {
-    let steps = with_paths(project, |paths| slash_commands::steps_to_remove(paths, scope));
-    steps.is_ok_and(|steps| steps.iter().any(|(_, step)| *step == FileStep::Remove))
+    with_paths(project, |paths| slash_commands::are_written(paths, scope)).unwrap_or_default()
 }
 
 /// Takes them out, and says what was done or would be.
