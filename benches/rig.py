@@ -26,7 +26,9 @@ class Failed(Exception):
 
 def environment(project: Path) -> dict[str, str]:
     own = {"CLAUDE_PROJECT_DIR": str(project), "CLAUDE_PID": str(os.getpid())}
-    return {name: os.environ[name] for name in ("PATH", "HOME")} | own
+    # With an endpoint in the environment the hooks are measured with export on.
+    kept = [name for name in os.environ if name in ("PATH", "HOME") or name.startswith("HOOKKEEPER_OTLP_")]
+    return {name: os.environ[name] for name in kept} | own
 
 
 def start(argv: list[str], env: dict[str, str], stdin: bytes) -> int:
