@@ -278,6 +278,24 @@ fn the_whole_story_of_an_agent_an_error_and_an_end_is_told() {
 }
 
 #[test]
+fn what_a_session_took_is_the_sum_of_its_stretches() {
+    let scratch = shop();
+    for (from, to) in [("10:00:00", "10:00:12"), ("11:00:00", "11:00:25"), ("12:00:00", "12:00:20")]
+    {
+        let source = if from == "10:00:00" { "startup" } else { "resume" };
+        let begun = scratch.at(&format!("2026-01-29T{from}Z"));
+        begun.hook(&event("s1", "SessionStart", json!({"source": source})));
+        begun.hook(&prompt("s1", "Add the login form"));
+        let over = scratch.at(&format!("2026-01-29T{to}Z"));
+        over.hook(&event("s1", "SessionEnd", json!({"reason": "other"})));
+    }
+    let known = good(scratch.run(&["sessions", "show", "s1"], b""));
+    assert!(known.contains("(57 s)"), "{known}");
+    let earlier = good(scratch.run(&["status"], b""));
+    assert!(earlier.contains("under 1 min"), "{earlier}");
+}
+
+#[test]
 fn a_clock_that_jumped_hides_nothing() {
     let scratch = shop();
     scratch.at("2020-01-01T00:00:00Z").hook(&bash("s2", "make past"));

@@ -887,6 +887,61 @@ fn items_that_nobody_took_up_expire_with_their_session() {
         (&json!(3), &json!(1))
     );
     assert_eq!((&entry["errors"]["total"], &entry["errors"]["recovered"]), (&json!(3), &json!(1)));
+    let list = good(scratch.run(&["queue", "list"], b""));
+    let hint = "1 item expired with the session that found it: `hookkeeper queue list --all`";
+    assert!(
+        list.contains("work-002") && !list.contains("work-003") && list.contains(hint),
+        "{list}"
+    );
+    let status = good(scratch.run(&["status"], b""));
+    assert!(status.contains("Work queue: 1 open, 1 expired"), "{status}");
+    // A new loop does not take them from the session, and gives no number twice.
+    good(scratch.run(&["queue", "done", "work-002"], b""));
+    let started = good(scratch.run(&["loop", "start", "Another thing"], b""));
+    assert!(!started.contains("No session has been seen here"), "{started}");
+    assert_eq!(statuses(&scratch), ["expired"]);
+    let page = fs::read_to_string(scratch.state().join("loop/LOOP_STATE.md")).unwrap();
+    assert!(!page.contains("EXPIRED"), "{page}");
+    assert!(good(scratch.run(&["loop", "cancel"], b"")).contains("Cancelled"));
+    good(scratch.run(&["queue", "drop", "work-003"], b""));
+    good(scratch.run(&["loop", "start", "A third thing"], b""));
+    assert!(statuses(&scratch).is_empty());
+    let added = good(scratch.run(&["queue", "add", "--priority", "S1", "--title", "New"], b""));
+    assert!(added.starts_with("work-004 added"), "{added}");
+}
+
+#[test]
+fn what_expired_comes_back_after_another_loop() {
+    let scratch = Scratch::new();
+    let error = "Exit code 1\nsrc/a.js:7\nSyntaxError: Unexpected token";
+    scratch.hook(&event(
+        SESSION,
+        "PostToolUseFailure",
+        json!({"tool_name": "Bash", "tool_use_id": "t1",
+            "tool_input": {"command": "node src/a.js"}, "error": error}),
+    ));
+    scratch.hook(&event(SESSION, "SessionEnd", json!({"reason": "other"})));
+    good(scratch.run(&["loop", "start", "Another thing"], b""));
     scratch.hook(&event(SESSION, "SessionStart", json!({"source": "resume"})));
-    assert_eq!(statuses(&scratch), ["done", "in_progress", "pending"]);
+    let list = good(scratch.run(&["queue", "list"], b""));
+    assert!(list.contains("work-001") && list.contains("pending"), "{list}");
+}
+
+#[test]
+fn a_loop_that_no_session_could_drive_yet_says_what_is_missing() {
+    let scratch = Scratch::new();
+    for command in [
+        &["loop", "start", "Tidy up"][..],
+        &["branch", "loop", "start", "Tidy up"],
+        &["iterative", "new", "tidy", "--task", "Tidy up", "--mode", "development"],
+        &["autonomous", "start", "Tidy up"],
+    ] {
+        let started = good(scratch.run(command, b""));
+        assert!(
+            started.contains("No session has been seen here yet: `hookkeeper install`"),
+            "{started}"
+        );
+        good(scratch.run(&["reset", "all"], b""));
+        fs::remove_dir_all(scratch.root().join(".claude")).unwrap();
+    }
 }

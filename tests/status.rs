@@ -478,6 +478,21 @@ fn a_session_that_waits_for_a_person_says_so_until_its_next_event() {
 }
 
 #[test]
+fn a_session_whose_client_is_gone_is_not_at_work() {
+    let mut scratch = Scratch::new();
+    let mut client = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    scratch.env.insert("CLAUDE_PID".into(), client.id().to_string());
+    event(&scratch, SESSION, "UserPromptSubmit", json!({"prompt": "Add the login form"}));
+    let shown = support::good(scratch.run(&["status"], b""));
+    assert!(shown.contains("Sessions: 1 live\n") && shown.contains("at work"), "{shown}");
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let shown = support::good(scratch.run(&["status"], b""));
+    assert!(shown.contains("Sessions: 0 live, 1 gone\n"), "{shown}");
+    assert!(shown.contains("its client is gone") && !shown.contains("at work"), "{shown}");
+}
+
+#[test]
 fn a_session_was_seen_when_its_last_hook_ran() {
     let mut scratch = Scratch::new();
     at(&mut scratch, 0);

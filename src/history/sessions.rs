@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use crate::client::transcript::Tokens;
 use crate::client::transcript::usage::Cost;
+use crate::core::journal::EntryKind;
 use crate::core::time::{self, Time};
 use crate::errors::document::Tally;
 use crate::history::ledger::{self, Sum};
+use crate::session::ending::ABANDONED;
 use crate::session::live::Live;
 use crate::session::metrics::{self, Entry, Metrics};
 use crate::store::journal::read::Order;
@@ -91,7 +93,7 @@ impl SessionSummary {
             is_live: false,
             started: span.first.clone().unwrap_or_else(|| entry.date.clone()),
             ended: span.last.clone(),
-            seconds: Some(span.seconds(entry.duration_minutes)),
+            seconds: Some(span.seconds(entry, journal)),
             task: entry.task.clone(),
             last_prompt: entry.last_prompt.clone(),
             reason: Some(entry.ended.clone()),
@@ -170,13 +172,43 @@ impl Span {
     }
 
     /// The metrics know whole minutes, without the time between two stretches of a session; the
-    /// journal knows the seconds of a session that was never interrupted.
-    fn seconds(&self, minutes: u64) -> u64 {
+    /// journal knows the seconds, of one that was interrupted if all of it is read.
+    fn seconds(&self, entry: &Entry, journal: &Journal) -> u64 {
+        let known = entry.duration_minutes.saturating_mul(60);
         let span = self.first.as_ref().zip(self.last.as_ref());
         let span = span.and_then(|(first, last)| time::seconds_between(first, last));
-        let is_same = |span: &u64| (*span).abs_diff(minutes.saturating_mul(60)) <= 60;
-        span.filter(is_same).unwrap_or(minutes.saturating_mul(60))
+        if let Some(span) = span.filter(|span| span.abs_diff(known) <= 60) {
+            return span;
+        }
+        let stretches = stretches(journal, &entry.session_id);
+        // Each was rounded for itself.
+        let most_off = 60 * stretches.len().max(1) as u64;
+        let sum: u64 = stretches.iter().sum();
+        if sum.abs_diff(known) <= most_off { sum } else { known }
     }
+}
+
+/// The seconds of each time that a session was open.
+fn stretches(journal: &Journal, session_id: &str) -> Vec<u64> {
+    let mut open: Option<(String, String)> = None;
+    let mut found = Vec::new();
+    let seconds = |(first, last): (String, String)| time::seconds_between(&first, &last);
+    for line in journal.of_stem(&journal::stem(session_id), Order::OldestFirst) {
+        let is_end = line.kind == EntryKind::End;
+        // Somebody else has noticed, later.
+        let is_late = is_end && line.what.as_deref() == Some(ABANDONED);
+        let stretch = match open.take() {
+            Some(open) if is_late => open,
+            Some((first, _)) => (first, line.time),
+            None => (line.time.clone(), line.time),
+        };
+        match is_end {
+            true => found.extend(seconds(stretch)),
+            false => open = Some(stretch),
+        }
+    }
+    found.extend(open.and_then(seconds));
+    found
 }
 
 /// The metrics of all sessions that have ended, newest first, those in the archive too.

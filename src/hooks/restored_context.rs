@@ -144,7 +144,11 @@ fn ended_agents(live: &Live) -> Option<String> {
     };
     let ended = plural(ended as usize, "agent");
     (live.agents_completed + live.agents_failed > 0)
-        .then(|| format!("- {ended} ended before{failed}: `hookkeeper agents` has their reports"))
+        .then(|| format!("- {ended} ended before{failed}: `{}` has their reports", agents_of(live)))
+}
+
+fn agents_of(live: &Live) -> String {
+    format!("hookkeeper agents --session {}", shell_word(&live.session_id))
 }
 
 fn after_resume(live: &Live, state: &State, context: &Context) -> Vec<String> {
@@ -308,17 +312,17 @@ fn running(live: &Live, context: Option<&Context>) -> Vec<String> {
 }
 
 fn open_errors(live: &Live, state: &State) -> Vec<String> {
-    let Some(errors) = state.get::<Errors>() else { return Vec::new() };
+    let errors = state.get::<Errors>().map(Errors::records).unwrap_or_default();
     let open: Vec<_> = errors
-        .records()
         .into_iter()
         .filter(|record| record.session_id == live.session_id)
         .filter(|record| matches!(record.status.as_str(), PENDING | ESCALATED))
         .collect();
+    let mut lines = Vec::from_iter(earlier_errors(live));
     if open.is_empty() {
-        return Vec::new();
+        return lines;
     }
-    let mut lines = vec![format!("- {} unresolved:", plural(open.len(), "error"))];
+    lines.push(format!("- {} unresolved:", plural(open.len(), "error")));
     lines.extend(open.iter().rev().take(ERRORS).map(|record| {
         let next = record.next_retry.as_deref().map(|at| format!(", retry after {at}"));
         let what = record.status.replace('_', " ");
@@ -332,16 +336,32 @@ fn open_errors(live: &Live, state: &State) -> Vec<String> {
     lines
 }
 
+/// When a session ends its errors go from the state; they stay in its journal.
+fn earlier_errors(live: &Live) -> Option<String> {
+    let left = live.earlier.errors.total.saturating_sub(live.earlier.errors.recovered);
+    (left > 0).then(|| {
+        format!(
+            "- {} from before it was resumed did not recover: `hookkeeper errors --session {}`",
+            plural(left as usize, "error"),
+            shell_word(&live.session_id)
+        )
+    })
+}
+
 fn findings(live: &Live, state: &State) -> Option<String> {
     let synthesis = synthesis::synthesis_of(live, state);
     if synthesis.findings.is_empty() {
         return None;
     }
+    let place = match synthesis::kept_synthesis(live, state) {
+        Some((_, doc)) => format!("in {}", doc.path()),
+        None => format!("(`{}`)", agents_of(live)),
+    };
     let worst = synthesis.findings.iter().take(5);
     let worst: Vec<String> =
         worst.map(|f| format!("{} {}", f.finding.severity, f.finding.title)).collect();
     Some(format!(
-        "- {} of agents in .claude/state/agents/results/synthesis.json: {}",
+        "- {} of agents {place}: {}",
         plural(synthesis.findings.len(), "finding"),
         worst.join("; ")
     ))

@@ -17,6 +17,8 @@ use crate::hooks::{
 };
 use crate::loops::drive;
 use crate::loops::queue::document::Queue;
+use crate::loops::queue::drive::put_items;
+use crate::session::ending::ABANDONED;
 use crate::session::lineage::find_lineage;
 use crate::session::live::Live;
 use crate::session::metrics::Metrics;
@@ -49,7 +51,7 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
         for live in &gone {
             // Nobody knows when its client died; it was last seen alive then.
             let end = time::parse(&live.last_seen).unwrap_or(context.now);
-            closing.close(live, "abandoned", &mut witness, end);
+            closing.close(live, ABANDONED, &mut witness, end);
         }
         closing.put(&mut plan);
         plan.outcome = format!("{source}, closed {} abandoned", gone.len());
@@ -104,9 +106,12 @@ pub fn plan(event: &Event, state: &State, context: &Context) -> Plan {
 
 /// What expired when the session ended is work again.
 fn revive_work(plan: &mut Plan, live: &Live, state: &State) {
-    let Some(mut queue) = state.read::<Queue>(&()).writable().cloned() else { return };
-    if queue.revive(&live.session_id) {
-        crate::loops::queue::drive::put_items(plan, &queue, state);
+    let read = state.read::<Queue>(&());
+    // Sessions that were closed with this event may have changed it.
+    let planned = plan.take_put(&read);
+    let Some(mut queue) = planned.clone().or_else(|| read.writable().cloned()) else { return };
+    if queue.revive(&live.session_id) || planned.is_some() {
+        put_items(plan, &queue, state);
     }
 }
 

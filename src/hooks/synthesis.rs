@@ -5,23 +5,13 @@ use crate::agents::result::AgentResult;
 use crate::agents::synthesis::{ParkedSynthesis, Synthesis};
 use crate::session::live::Live;
 use crate::session::record::is_live;
-use crate::state::State;
 use crate::state::plan::Plan;
+use crate::state::{Doc, Document as _, State};
 use crate::turn::context::Context;
 
 /// The session's synthesis as it stands. If it was lost, it is made again from the results.
 pub fn synthesis_of(live: &Live, state: &State) -> Synthesis {
-    let is_own = |synthesis: &&Synthesis| synthesis.session_id == live.session_id;
-    let parked = || Some(&state.get_by::<ParkedSynthesis>(&live.session_id)?.0);
-    // That of a session that ended, and goes on with this event, is in the archive.
-    let archived = || {
-        let doc =
-            Synthesis::archived(&live.session_id).filter(|_| !is_live(&live.session_id, state));
-        state.read_doc::<Synthesis>(doc?).value
-    };
-    let found = state.get::<Synthesis>().filter(is_own);
-    let found = found.or_else(|| parked().filter(is_own)).or_else(|| archived().filter(is_own));
-    if let Some(synthesis) = found {
+    if let Some((synthesis, _)) = kept_synthesis(live, state) {
         return synthesis.clone();
     }
     let mut synthesis = Synthesis::new(&live.session_id);
@@ -31,6 +21,24 @@ pub fn synthesis_of(live: &Live, state: &State) -> Synthesis {
         own.for_each(|result| synthesis.fold(result));
     }
     synthesis
+}
+
+/// The session's synthesis as it was written, and where it is.
+pub fn kept_synthesis<'s>(live: &Live, state: &'s State) -> Option<(&'s Synthesis, Doc)> {
+    let is_own = |(synthesis, _): &(&Synthesis, Doc)| synthesis.session_id == live.session_id;
+    let newest = || Some((state.get::<Synthesis>()?, Synthesis::doc(&())));
+    let parked = || {
+        let id = &live.session_id;
+        Some((&state.get_by::<ParkedSynthesis>(id)?.0, ParkedSynthesis::doc(id)))
+    };
+    // That of a session that ended, and goes on with this event, is in the archive.
+    let archived = || {
+        let doc =
+            Synthesis::archived(&live.session_id).filter(|_| !is_live(&live.session_id, state))?;
+        Some((state.read_doc::<Synthesis>(doc.clone()).value?, doc))
+    };
+    let found = newest().filter(is_own).or_else(|| parked().filter(is_own));
+    found.or_else(|| archived().filter(is_own))
 }
 
 /// Folds results in and writes it.

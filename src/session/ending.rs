@@ -1,5 +1,8 @@
 //! How a session ended, in words. The client's own reasons are codes.
 
+/// Its client is gone, and another session noticed.
+pub const ABANDONED: &str = "abandoned";
+
 /// `prompt_input_exit` → `left`. What is not known is shown without its underscores.
 pub fn ending_in_words(reason: &str) -> String {
     match reason {
@@ -10,7 +13,7 @@ pub fn ending_in_words(reason: &str) -> String {
         "logout" => "logged out",
         "bypass_permissions_disabled" => "permissions off",
         "other" => "closed",
-        "abandoned" => "client gone",
+        ABANDONED => "client gone",
         unknown => return unknown.replace('_', " "),
     }
     .to_owned()

@@ -1,6 +1,6 @@
 //! What `status` shows of sessions: those that live, and the last that ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
@@ -29,11 +29,17 @@ pub fn sessions(context: &PanelContext) -> Section {
     let json =
         [("current", json!(newest)), ("sessions", json!(lives)), ("contexts", json!(contexts))];
     lives.sort_by_key(|live| live.waiting.is_none());
-    let last_hooks = context.last_hooks.clone();
+    let (last_hooks, gone) = (context.last_hooks.clone(), context.gone.clone());
     let mark = context.settings.context_warning_percent;
     Section::new(json, move |now| {
         Some(sessions_panel(
-            &Seen { lives: &lives, contexts: &contexts, last_hooks: &last_hooks, mark },
+            &Seen {
+                lives: &lives,
+                contexts: &contexts,
+                last_hooks: &last_hooks,
+                gone: &gone,
+                mark,
+            },
             now,
         ))
     })
@@ -60,17 +66,20 @@ struct Seen<'a> {
     contexts: &'a BTreeMap<String, Fill>,
     /// When the last hook of each ran.
     last_hooks: &'a BTreeMap<String, String>,
+    /// Those whose client has ended without a word.
+    gone: &'a BTreeSet<String>,
     /// From here on a context is nearly full.
     mark: u64,
 }
 
 fn sessions_panel(seen: &Seen, now: Time) -> Panel {
-    let Seen { lives, contexts, last_hooks, mark } = *seen;
+    let Seen { lives, contexts, last_hooks, gone, mark } = *seen;
     let ids: Vec<&str> = lives.iter().map(|live| live.session_id.as_str()).collect();
     // The record is renewed once a minute; the log has every hook. Times sort as texts do.
     let row = |live: &Live| {
         let seen = last_hooks.get(&live.session_id).unwrap_or(&live.last_seen).max(&live.last_seen);
         let (tone, does) = match &live.waiting {
+            _ if gone.contains(&live.session_id) => (Tone::Dim, "its client is gone".into()),
             Some(waiting) => (
                 Tone::Warn,
                 format!("waits for {} {}", waiting.awaits(), since(&waiting.since, now)),
@@ -91,14 +100,19 @@ fn sessions_panel(seen: &Seen, now: Time) -> Panel {
             Cell::new(Tone::Plain, live.title().unwrap_or("no prompt yet")),
         ]
     };
-    let waiting = lives.iter().filter(|live| live.waiting.is_some()).count();
+    let (gone, live): (Vec<&Live>, Vec<&Live>) =
+        lives.iter().partition(|live| gone.contains(&live.session_id));
+    let waiting = live.iter().filter(|live| live.waiting.is_some()).count();
+    let waits = match waiting {
+        0 => None,
+        1 => Some("1 waits for you".to_owned()),
+        more => Some(format!("{more} wait for you")),
+    };
+    let gone = (!gone.is_empty()).then(|| format!("{} gone", gone.len()));
+    let says = [Some(format!("{} live", live.len())), waits, gone];
     Panel {
         title: "Sessions",
-        says: match waiting {
-            0 => format!("{} live", lives.len()),
-            1 => format!("{} live, 1 waits for you", lives.len()),
-            more => format!("{} live, {more} wait for you", lives.len()),
-        },
+        says: says.into_iter().flatten().collect::<Vec<String>>().join(", "),
         tone: if waiting == 0 { Tone::Plain } else { Tone::Warn },
         due: waiting,
         urgent: waiting,
@@ -134,11 +148,19 @@ pub fn earlier(context: &PanelContext) -> Section {
     Section::new([("earlier", json!(entries))], move |_| earlier_panel(&entries))
 }
 
+/// Metrics have whole minutes.
+fn minutes(minutes: u64) -> String {
+    match minutes {
+        0 => "under 1 min".into(),
+        minutes => time::duration_of_seconds(minutes.saturating_mul(60)),
+    }
+}
+
 fn earlier_panel(entries: &[Entry]) -> Option<Panel> {
     let row = |entry: &Entry| {
         let counts = format!(
             "{}, {}, {}, {}",
-            time::duration_of_seconds(entry.duration_minutes.saturating_mul(60)),
+            minutes(entry.duration_minutes),
             plural(entry.agents.spawned as usize, "agent"),
             plural(entry.errors.total as usize, "error"),
             ending_in_words(&entry.ended)

@@ -1,7 +1,7 @@
 //! Panels of `status`: what a document shows there, the same for the printed text, for the screen and
 //! for `--json`. A row names its [`StatusPart`]; nothing else has to know of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ pub struct PanelContext<'s> {
     pub settings: &'s Settings,
     /// When the last hook of each session ran.
     pub last_hooks: BTreeMap<String, String>,
+    /// The sessions whose client is known to run no more.
+    pub gone: BTreeSet<String>,
     /// Loops that ended long ago are wanted too.
     pub all: bool,
 }

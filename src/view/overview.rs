@@ -1,13 +1,15 @@
 //! What the views of `status` are made of: the state as it is at one moment, part by part. Which
 //! parts there are is said by the rows of the documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use crate::core::journal::Entry;
 use crate::core::time::Time;
+use crate::process::client::is_gone;
+use crate::process::processes::host_name;
 use crate::session::live::Live;
 use crate::state::State;
 use crate::state::panel::{Panel, PanelContext, Section, StatusPart};
@@ -47,7 +49,8 @@ impl Observed {
         let read = |view: View| {
             let (state, settings) = (&view.state(), &view.settings());
             let last_hooks = last_hooks(state, &view.journal());
-            Overview::read(&PanelContext { state, settings, last_hooks, all })
+            let gone = gone(state);
+            Overview::read(&PanelContext { state, settings, last_hooks, gone, all })
         };
         match view {
             Some(view) => Self::State(Box::new(read(view))),
@@ -80,6 +83,13 @@ fn last_hooks(state: &State, journal: &Journal) -> BTreeMap<String, String> {
         Some((live.session_id.clone(), run.time))
     };
     state.all::<Live>().filter_map(last).collect()
+}
+
+/// Live sessions whose client has ended without a word.
+fn gone(state: &State) -> BTreeSet<String> {
+    let host = host_name();
+    let gone = state.all::<Live>().filter(|live| is_gone(&live.client, &host));
+    gone.map(|live| live.session_id.clone()).collect()
 }
 
 impl Overview {
@@ -128,7 +138,13 @@ mod tests {
         assert!(places.is_sorted_by(|a, b| a < b), "two rows have one place: {places:?}");
         let files = Files::default();
         let (state, settings) = (&files.state(), &Settings::default());
-        let context = PanelContext { state, settings, last_hooks: BTreeMap::new(), all: false };
+        let context = PanelContext {
+            state,
+            settings,
+            last_hooks: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            all: false,
+        };
         let overview = Overview::read(&context);
         let sections = overview.sections.iter().chain([&overview.notes]);
         let keys: Vec<_> = sections.flat_map(|section| &section.json).map(|(key, _)| key).collect();

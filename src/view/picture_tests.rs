@@ -1,6 +1,6 @@
 //! Pictures of a made-up state, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ratatui_core::backend::TestBackend;
@@ -78,7 +78,13 @@ fn files() -> Files {
 
 fn seen(files: &Files) -> Observed {
     let (state, settings) = (&files.state(), &Settings::default());
-    let context = PanelContext { state, settings, last_hooks: BTreeMap::new(), all: false };
+    let context = PanelContext {
+        state,
+        settings,
+        last_hooks: BTreeMap::new(),
+        gone: BTreeSet::new(),
+        all: false,
+    };
     Observed::State(Box::new(Overview::read(&context)))
 }
 

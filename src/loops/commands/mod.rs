@@ -16,6 +16,7 @@ use crate::loops::journal_line::changed;
 use crate::loops::ownership::{LoopName, driven_by, waiting};
 use crate::loops::{Ending, Loop, LoopKind, Verdict, left};
 use crate::session::live::Live;
+use crate::session::metrics::Metrics;
 use crate::session::record::is_live;
 use crate::state::plan::Plan;
 use crate::state::{Source as _, State};
@@ -295,9 +296,10 @@ impl LoopCommand<'_> {
     }
 
     /// What is said of a loop that has just been started.
-    pub fn started(&self, the_loop: &dyn Loop) -> String {
+    pub fn started(&self, the_loop: &dyn Loop, state: &State) -> String {
         let (title, driver) = (the_loop.title(), driver(the_loop.owner()));
-        with_reason(&format!("Started: {title}, driven by {driver}."), the_loop)
+        let unseen = unseen(the_loop.owner(), state);
+        with_reason(&format!("Started: {title}, driven by {driver}.{unseen}"), the_loop)
     }
 
     /// The session that is to drive a loop that is started now: the one that the command acts for,
@@ -316,6 +318,17 @@ pub fn driver(owner: Option<&str>) -> String {
     match owner {
         Some(id) => format!("session {id}"),
         None => "the next session here, if it is the only one".into(),
+    }
+}
+
+/// What there is to say besides where no hook has run yet that could drive it.
+pub fn unseen(owner: Option<&str>, state: &State) -> &'static str {
+    let has_sessions = || state.all::<Live>().next().is_some() || state.get::<Metrics>().is_some();
+    match owner.is_some() || has_sessions() {
+        true => "",
+        false => {
+            " No session has been seen here yet: `hookkeeper install` wires the hooks, if they are not."
+        }
     }
 }
 

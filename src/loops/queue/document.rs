@@ -53,6 +53,9 @@ pub struct Queue {
     /// What each iteration came to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Past>,
+    /// The highest number of an item, when items were taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_item: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall: Option<Stall>,
     #[serde(flatten)]
@@ -187,6 +190,7 @@ impl Default for Queue {
             phase: None,
             gates: Vec::new(),
             history: Vec::new(),
+            last_item: None,
             stall: None,
             ending: Ending::default(),
             extra: Extra::new(),
@@ -312,9 +316,10 @@ impl Queue {
             && self.open().is_empty()
     }
 
-    fn last_number(&self) -> u64 {
+    /// The highest number that an item has or had.
+    pub fn last_number(&self) -> u64 {
         let number = |item: &Item| item.id.strip_prefix("work-")?.parse().ok();
-        self.items.iter().filter_map(number).max().unwrap_or(0)
+        self.items.iter().filter_map(number).chain(self.last_item).max().unwrap_or(0)
     }
 }
 

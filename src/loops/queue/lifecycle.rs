@@ -91,6 +91,18 @@ impl Queue {
         self.status != "none" && !self.ending.verdict.as_ref().is_some_and(is_over)
     }
 
+    /// How many nobody took up before the session ended that found them.
+    pub fn expired(&self) -> usize {
+        self.items.iter().filter(|item| item.status == EXPIRED).count()
+    }
+
+    /// What is done or dropped is no longer of interest. What has expired comes back if its session
+    /// does, and no number is given twice: somebody may still have it in mind.
+    pub fn drop_finished(&mut self) {
+        self.last_item = Some(self.last_number()).filter(|last| *last > 0);
+        self.items.retain(|item| item.is_open() || item.status == EXPIRED);
+    }
+
     /// What a session put in here, and how much it did: what it inherited counts where it was done.
     pub fn work_of(&self, session_id: &str) -> Work {
         let own = |owner: Option<&String>| owner.is_some_and(|owner| owner == session_id);

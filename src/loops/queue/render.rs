@@ -4,6 +4,7 @@
 use crate::core::text::clip;
 use crate::core::time;
 use crate::loops::queue::document::{Gate, Past, Queue};
+use crate::loops::queue::lifecycle::EXPIRED;
 
 const LONGEST_TITLE: usize = 200;
 
@@ -20,7 +21,8 @@ pub fn markdown(queue: &Queue) -> String {
         out.push_str(&gate_line(&name, queue.gate(&name).as_ref()));
     }
     out.push_str("\n## Work Queue\n| Priority | Item | Status |\n|----------|------|--------|\n");
-    let mut items: Vec<_> = queue.items.iter().collect();
+    // What has expired is not this loop's.
+    let mut items: Vec<_> = queue.items.iter().filter(|item| item.status != EXPIRED).collect();
     items.sort_by(|a, b| a.priority.cmp(&b.priority));
     for item in items {
         let (priority, status) = (cell(&item.priority), cell(&item.status.to_uppercase()));

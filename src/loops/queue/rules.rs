@@ -128,9 +128,13 @@ impl Loop for QueueLoop {
     fn put_owner(&self, plan: &mut Plan, state: &State) {
         let read = state.read::<Queue>(&());
         let owner = read.value.and_then(|queue| queue.session_id.as_ref());
-        if self.lost.is_none() && owner != self.queue.session_id.as_ref() {
-            plan.put(&read, &self.queue);
+        if self.lost.is_some() || owner == self.queue.session_id.as_ref() {
+            return;
         }
+        // Items have changed with the same event.
+        let planned = plan.take_put(&read);
+        let queue = planned.unwrap_or_else(|| self.queue.clone());
+        plan.put(&read, &Queue { session_id: self.queue.session_id.clone(), ..queue });
     }
 
     /// Nothing ends it between two iterations but its time limit, which ends the iteration too. A
@@ -241,7 +245,7 @@ pub fn start(
     queue.gate_results.clear();
     queue.history.clear();
     queue.ending = Ending::default();
-    queue.items.retain(crate::loops::queue::document::Item::is_open);
+    queue.drop_finished();
     for item in &mut queue.items {
         item.added_iteration = 1;
     }
@@ -355,7 +359,8 @@ fn left(queue: &Queue, most: usize) -> Vec<String> {
 
 /// What has to be said of a loop that nothing can complete.
 fn lacks_all(queue: &Queue) -> Option<String> {
-    let lacks = queue.gate_names().is_empty() && queue.items.is_empty();
+    let has_items = queue.items.len() > queue.expired();
+    let lacks = queue.gate_names().is_empty() && !has_items;
     lacks.then(|| {
         "It has no gate and no item yet, so it cannot be completed: add what has to be done \
          (`hookkeeper queue add --priority S1 --title …`) and what has to pass \

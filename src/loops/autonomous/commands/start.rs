@@ -110,7 +110,7 @@ pub fn run(command: &LoopCommand, options: &Arguments) -> anyhow::Result<Outcome
             driven.watched.spent = Spent::from_now(transcript.as_ref());
         }
         command.write(&driven, open.map(Before::new).as_ref(), store, state)?;
-        Ok(command.started(&driven))
+        Ok(command.started(&driven, state))
     })?;
     let stderr = checkout::hide_from_git(&project.root()?, &Autonomous::doc(&()).path())
         .err()

@@ -125,7 +125,7 @@ fn start(
             ..BranchLoop::default()
         };
         let driven = located.start(the_loop);
-        Ok(command.started(driven))
+        Ok(command.started(driven, state))
     })
 }
 

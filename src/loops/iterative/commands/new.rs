@@ -7,7 +7,7 @@ use crate::core::id::TaskSlug;
 use crate::core::outcome::Outcome;
 use crate::core::text::{clip, plural};
 use crate::core::time;
-use crate::loops::commands::driver;
+use crate::loops::commands::{driver, unseen};
 use crate::loops::iterative::commands::task_command::{TaskCommand, rule};
 use crate::loops::iterative::commands::unit::{self, one_line};
 use crate::loops::iterative::document::brief::{self, Brief};
@@ -118,7 +118,8 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         let task = IterativeLoop::new(documents, around);
         let units = plural(task.documents.state.units().iter().count(), "unit");
         let (owner, next) = (driver(session.as_deref()), task.reason());
-        let said = format!("Created: {folder}, {units}, driven by {owner}.\n{offer}{next}");
+        let unseen = unseen(session.as_deref(), around);
+        let said = format!("Created: {folder}, {units}, driven by {owner}.{unseen}\n{offer}{next}");
         at.command.write(&task, None, store, around)?;
         at.answer(said, &slug, Some(&task.documents))
     })

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::console::project::{Project, one_of, print_json, said_with};
 use crate::console::usage::usage;
-use crate::core::gate::one_line;
+use crate::core::gate::{Printed, one_line};
 use crate::core::outcome::Outcome;
 use crate::core::table::row;
-use crate::core::text::clip;
+use crate::core::text::{clip, plural};
 use crate::loops::commands::Who;
 use crate::loops::queue::commands::{change, read};
 use crate::loops::queue::document::{Item, Queue};
@@ -135,10 +135,20 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 .iter()
                 .map(|item| row![item.id, item.priority, item.status, item.title])
                 .collect();
-            Ok(Outcome::printed(match rows.is_empty() {
-                true => "No item is open.".into(),
+            let mut printed = match rows.is_empty() {
+                true => Printed::from("No item is open."),
                 false => project.print_rows(&COLUMNS, &rows).trimmed(),
-            }))
+            };
+            let expired = queue.expired();
+            if !all && expired > 0 {
+                printed.push("\n".to_owned());
+                printed.push(format!(
+                    "{} expired with the session that found {}: `hookkeeper queue list --all`",
+                    plural(expired, "item"),
+                    if expired == 1 { "it" } else { "them" }
+                ));
+            }
+            Ok(Outcome::printed(printed))
         }
     }
 }

@@ -125,7 +125,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 queue.max_iterations = Some(*max_iterations);
                 queue.max_minutes = *max_minutes;
                 let the_loop = the_loop.insert(QueueLoop { queue, evidence, lost: None });
-                Ok(command.started(the_loop))
+                Ok(command.started(the_loop, state))
             })
         }
         What::Status => Ok(status(&read(project)?)),
