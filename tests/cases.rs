@@ -136,13 +136,10 @@ impl Case {
             let (want, have) = (expected.get(name), found.get(name));
             if want != have {
                 let show = |text: Option<&String>| text.map_or("(nothing)".into(), String::clone);
-                report += &format!(
-                    "\n--- {name}, expected:\n{}\n--- found:\n{}\n",
-                    show(want),
-                    show(have)
-                );
+                report += &format!("\n--- {name}:\n{}", differences(&show(want), &show(have)));
             }
         }
+        report += "\nIf that is meant: UPDATE_CASES=1 cargo test --test cases -- NAME, and read `git diff tests/cases`.\n";
         Err(report.into())
     }
 
@@ -262,6 +259,12 @@ fn place(base: &Path, name: &str, bytes: &[u8]) {
     let path = base.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
+}
+
+/// The lines that differ, with a little around them.
+fn differences(want: &str, have: &str) -> String {
+    let difference = similar::TextDiff::from_lines(want, have);
+    difference.unified_diff().header("expected", "found").to_string()
 }
 
 fn text(path: &Path) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The state, one by one, as people ask for them: `agents`, `errors`, `sessions`, `backup`, `reset`.
+//! The documents, one by one, as people ask for them: `agents`, `errors`, `sessions`, `backup`, `reset`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

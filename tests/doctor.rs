@@ -122,9 +122,10 @@ impl Report {
     }
 
     /// Exactly one problem, with this in its message.
+    #[track_caller]
     fn only(&self, id: &str, level: &str, message: &str) {
         let problems = self.problems();
-        assert_eq!(problems.len(), 1, "{id}: {problems:#?}");
+        assert_eq!(problems.len(), 1, "{id}, {message}: {problems:#?}");
         let (got, got_level, text) = &problems[0];
         assert_eq!((got.as_str(), got_level.as_str()), (id, level), "{text}");
         assert!(text.contains(message), "{id}: {text}");
@@ -371,8 +372,8 @@ fn wiring_in_forms_that_do_not_work() {
             hooks["Stop"][0]["hooks"][0] =
                 json!({"type": "command", "command": "hookkeeper", "args": ["hook", "SessionEnd"]});
         }),
-        ("note", "TeammateIdle is no event of HookKeeper", |hooks| {
-            hooks["TeammateIdle"] = hooks["Stop"].clone();
+        ("note", "NoSuchEvent is no event of HookKeeper", |hooks| {
+            hooks["NoSuchEvent"] = hooks["Stop"].clone();
         }),
         ("error", "worktrees cannot be made", |hooks| {
             hooks["WorktreeCreate"] = hooks["Stop"].clone();

@@ -1,4 +1,5 @@
-//! What people and models run. The only room that knows clap.
+//! What people and models run: the commands of no feature, and the list of all. Only this room and those
+//! named `commands` know clap.
 //!
 //! One file per command: its `Arguments`, and a `run` that takes the [`Project`] and gives an
 //! [`Outcome`].

@@ -155,7 +155,7 @@ impl Project<'_> {
         root::shown(path, &root, home.as_deref())
     }
 
-    /// The state, for reading. `None` if there are none yet.
+    /// The state, for reading. `None` if there is none yet.
     pub fn view(&self) -> anyhow::Result<Option<View>> {
         let root = self.root()?;
         View::open(&root, self.process.home().as_deref())

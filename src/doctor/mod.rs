@@ -4,7 +4,7 @@
 //! facts; [`gather`] fetches the real ones. One file per group of checks; the table of all of them
 //! is in [`table`], and for people in `docs/doctor.md`.
 //!
-//! To add a check: a function in the file of its group, a row in [`table`], a row in the document.
+//! To add a check: "A doctor check" under "Recipes" in ARCHITECTURE.md.
 
 pub mod commands;
 pub mod effect;

@@ -1,4 +1,4 @@
-//! HK010 to HK017: the state themselves.
+//! HK010 to HK017: the state itself.
 
 use crate::core::text::{clip, plural};
 use crate::doctor::facts::Facts;

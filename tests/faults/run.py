@@ -51,6 +51,8 @@ def main():
 
 
 def run(test, binary, options):
+    if options.scratch:
+        pathlib.Path(options.scratch).mkdir(parents=True, exist_ok=True)
     scratch = tempfile.mkdtemp(prefix="hookkeeper-faults-", dir=options.scratch)
     checks = support.Checks()
     begun = time.monotonic()

@@ -2,8 +2,7 @@
 //! Whatever else knows the events follows from here: parsing, replies, the client's settings, the
 //! plugin's `hooks.json`, the self-test.
 //!
-//! To add an event: a row here, a file in `hooks/`, and the line in `hooks/mod.rs` that the
-//! compiler then asks for. `UPDATE_WIRING=1 cargo test --lib wiring_files` writes the wiring anew.
+//! To add an event: "A hook" under "Recipes" in ARCHITECTURE.md.
 
 use serde_json::{Value, json};
 
@@ -40,7 +39,8 @@ pub struct EventRow {
     /// the thousand; they do not look.
     pub shows_notices: bool,
     /// Whether the plugin handles it. A client that does not know an event ignores it in a settings
-    /// file, but drops all hooks of a plugin that has it (tried with 2.1.139).
+    /// file, but drops all hooks of a plugin that has it (tried with 2.1.139): so only what that
+    /// client knows.
     pub in_plugin: bool,
     /// What its line in the journal tells. A `Run` is only that it was there: what it led to has
     /// lines of its own.
@@ -68,11 +68,12 @@ pub enum Output {
 const JSON: Output = Output::Json { context: true, block: false };
 const JSON_OR_BLOCK: Output = Output::Json { context: true, block: true };
 
-/// Declares the enum and its rows together. The first three fields have to be there; the others
+/// Declares the enum and its rows together. The first four fields have to be there; the others
 /// are the exception and have defaults.
 macro_rules! events {
     ($($name:ident {
         command: $command:literal,
+        in_plugin: $in_plugin:literal,
         output: $output:expr,
         sample: $sample:tt,
         $($field:ident: $value:expr,)*
@@ -91,7 +92,7 @@ macro_rules! events {
                 match self {
                     $(Self::$name => const { &EventRow {
                         $($field: $value,)*
-                        ..row(stringify!($name), $command, $output, || json!($sample))
+                        ..row(stringify!($name), $command, $in_plugin, $output, || json!($sample))
                     } },)*
                 }
             }
@@ -102,12 +103,14 @@ macro_rules! events {
 const fn row(
     wire: &'static str,
     command: &'static str,
+    in_plugin: bool,
     output: Output,
     sample: fn() -> Value,
 ) -> EventRow {
     EventRow {
         wire,
         command,
+        in_plugin,
         output,
         sample,
         script_names: &[],
@@ -117,7 +120,6 @@ const fn row(
         makes_records: false,
         may_matter: None,
         shows_notices: false,
-        in_plugin: true,
         tells: EntryKind::Run,
     }
 }
@@ -125,6 +127,7 @@ const fn row(
 events! {
     SessionStart {
         command: "session-start",
+        in_plugin: true,
         output: JSON,
         sample: {"source": "startup"},
         script_names: &["restore-session-state"],
@@ -133,11 +136,13 @@ events! {
     }
     SessionEnd {
         command: "session-end",
+        in_plugin: true,
         output: Output::Nothing,
         sample: {"reason": "other"},
     }
     UserPromptSubmit {
         command: "user-prompt-submit",
+        in_plugin: true,
         output: JSON,
         sample: {"prompt": "/status", "prompt_id": "p1"},
         shows_notices: true,
@@ -145,12 +150,14 @@ events! {
     }
     UserPromptExpansion {
         command: "user-prompt-expansion",
+        in_plugin: true,
         output: JSON,
         sample: {"command_name": "status", "command_args": "", "prompt_id": "p1"},
         tells: EntryKind::Command,
     }
     PreToolUse {
         command: "pre-tool-use",
+        in_plugin: true,
         output: JSON,
         sample: {"tool_name": "Agent", "tool_use_id": "t1",
             "tool_input": {"description": "Look around", "subagent_type": "Explore"}},
@@ -160,6 +167,7 @@ events! {
     }
     PostToolUse {
         command: "post-tool-use",
+        in_plugin: true,
         output: JSON,
         sample: {"tool_name": "Read", "tool_use_id": "t2",
             "tool_input": {"file_path": "README.md"}, "tool_response": {}},
@@ -167,6 +175,7 @@ events! {
     }
     PostToolUseFailure {
         command: "post-tool-use-failure",
+        in_plugin: true,
         output: JSON,
         sample: {"tool_name": "Bash", "tool_use_id": "t3",
             "tool_input": {"command": "curl example.com"}, "error": "Exit code 6\nConnection refused"},
@@ -176,6 +185,7 @@ events! {
     }
     PostToolBatch {
         command: "post-tool-batch",
+        in_plugin: true,
         output: JSON,
         sample: {"tool_calls": [{"tool_name": "Edit", "tool_use_id": "t4",
             "tool_input": {"file_path": "README.md"},
@@ -185,6 +195,7 @@ events! {
     }
     PermissionDenied {
         command: "permission-denied",
+        in_plugin: true,
         // The client also takes a `retry`: whether to try again is not ours to decide.
         output: Output::Ring,
         sample: {"tool_name": "Bash", "tool_use_id": "t5",
@@ -194,6 +205,7 @@ events! {
     }
     SubagentStart {
         command: "subagent-start",
+        in_plugin: true,
         output: JSON,
         sample: {"agent_id": "a1", "agent_type": "Explore"},
         script_names: &["agent-tracker"],
@@ -201,6 +213,7 @@ events! {
     }
     SubagentStop {
         command: "subagent-stop",
+        in_plugin: true,
         output: JSON,
         sample: {"agent_id": "a1", "agent_type": "Explore",
             "last_assistant_message": "- [S2] A finding", "stop_hook_active": false},
@@ -208,6 +221,7 @@ events! {
     }
     PreCompact {
         command: "pre-compact",
+        in_plugin: true,
         output: Output::PlainText,
         sample: {"trigger": "manual", "custom_instructions": null},
         script_names: &["save-session-state"],
@@ -215,12 +229,14 @@ events! {
     }
     PostCompact {
         command: "post-compact",
+        in_plugin: true,
         output: Output::Nothing,
         sample: {"trigger": "manual", "compact_summary": "short"},
         tells: EntryKind::Compacted,
     }
     Stop {
         command: "stop",
+        in_plugin: true,
         output: JSON_OR_BLOCK,
         sample: {"stop_hook_active": false, "background_tasks": []},
         script_names: &["check-loop"],
@@ -229,6 +245,7 @@ events! {
     }
     StopFailure {
         command: "stop-failure",
+        in_plugin: true,
         output: Output::Nothing,
         sample: {"error": "overloaded"},
         makes_records: true,
@@ -236,19 +253,21 @@ events! {
     }
     PostModelSwitch {
         command: "post-model-switch",
+        in_plugin: false,
         output: JSON,
         sample: {"from_model": "claude-opus-5-5", "to_model": "claude-sonnet-5-5",
             "requested_model": "sonnet", "source": "command"},
-        in_plugin: false,
         tells: EntryKind::Model,
     }
     ConfigChange {
         command: "config-change",
+        in_plugin: true,
         output: Output::Ring,
         sample: {"source": "local_settings"},
     }
     Notification {
         command: "notification",
+        in_plugin: true,
         output: Output::Ring,
         sample: {"message": "Claude is waiting for your input", "notification_type": "idle_prompt"},
         tells: EntryKind::Notification,
