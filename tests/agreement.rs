@@ -107,6 +107,8 @@ fn what_lives_is_counted_in_all_views() {
         assert!(text.contains("~$0.0242"), "{args:?} {text}");
         assert!(args[0] == "cost" || text.contains("4.2k"), "{args:?} {text}");
     }
+    let story = good(here.run(&["sessions", "show", "s-live"], b""));
+    assert!(story.contains(&format!("\nmodel: {PRICED}\n")), "{story}");
     let json = good(here.run(&["sessions", "--json"], b""));
     let live = &serde_json::from_str::<Value>(&json).unwrap()["live"][0];
     assert_eq!((&live["cost_usd"], &live["tokens"]["input"]), (&json!(0.0242), &json!(4000)));
@@ -137,6 +139,15 @@ fn a_date_is_a_day_of_the_clock_on_the_wall() {
     assert!(since("2026-01-29", &["cost"]).contains("s-mornin"));
     let recap = since("2026-01-29", &["recap"]);
     assert!(recap.starts_with("2 sessions since 2026-01-28, in UTC\n"), "{recap}");
+    for (asked, says) in [
+        ("1h", "since 2026-01-29, by whole days in UTC"),
+        ("2026-01-28T23:00:00Z", "since 2026-01-28, by whole days in UTC"),
+        ("2026-01-28T00:00:00Z", "since 2026-01-28\n"),
+        ("7d", "since 2026-01-22\n"),
+    ] {
+        let recap = since(asked, &["recap"]);
+        assert!(recap.contains(says), "{asked}: {recap}");
+    }
     let page = |day: &str| {
         since(day, &["report", "-o", "r.html", "--force"]);
         fs::read_to_string(here.root().join("r.html")).unwrap()
@@ -163,6 +174,19 @@ fn a_date_is_a_day_of_the_clock_on_the_wall() {
     assert_eq!(days(&json).len(), 2);
 }
 
+/// In New York the 28th begins in the morning of the same day in UTC.
+#[test]
+fn a_recap_says_utc_where_the_local_day_begins_later() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("TZ".into(), "America/New_York".into());
+    used(&scratch, "s-one", PRICED, "2026-01-28T23:30:00.000Z");
+    let here = scratch.at("2026-01-29T03:00:00Z");
+    let recap = good(here.run(&["recap", "--since", "2026-01-28"], b""));
+    assert!(recap.starts_with("1 session since 2026-01-28, in UTC\n"), "{recap}");
+    let none = good(here.run(&["recap", "--since", "2026-01-29"], b""));
+    assert!(none.contains("No session since 2026-01-29, in UTC."), "{none}");
+}
+
 #[test]
 fn what_a_recap_counts_is_what_the_lists_count() {
     let mut scratch = Scratch::new();
@@ -178,11 +202,17 @@ fn what_a_recap_counts_is_what_the_lists_count() {
     fs::write(scratch.state().join("session/metrics.json"), metrics.to_string()).unwrap();
     scratch.trust();
     let recap = good(scratch.run(&["recap"], b""));
-    assert!(recap.contains("8 found, 2 fixed, 2 work items added"), "{recap}");
+    assert!(recap.contains("findings     8 found, 2 fixed\n"), "{recap}");
+    assert!(recap.contains("work items   2 added, 0 done\n"), "{recap}");
     assert!(
         recap.contains("tokens       not known\n") && recap.contains("cost         not known\n"),
         "{recap}"
     );
+    let used = two_models();
+    for (session, model) in [("s-priced", PRICED), ("s-unpriced", UNPRICED)] {
+        let story = good(used.run(&["sessions", "show", session], b""));
+        assert!(story.contains(&format!("\nmodel: {model}\n")), "{story}");
+    }
     let json: Value = serde_json::from_str(&good(scratch.run(&["recap", "--json"], b""))).unwrap();
     assert_eq!((&json["findings"]["found"], &json["tokens"]), (&json!(8), &Value::Null));
 }

@@ -251,8 +251,91 @@ fn a_nudge_reaches_that_agent_once() {
     assert_eq!(scratch.doc("agents/active.json")["agents"][0]["nudge_count"], 2);
     refused(
         &scratch.run(&["agents", "nudge", "a9f8e7"], b""),
-        "there is no running agent `a9f8e7`",
+        "there is no running agent `a9f8e7` (hookkeeper agents)",
     );
+}
+
+#[test]
+fn what_is_not_there_is_answered_with_where_to_look() {
+    let scratch = Scratch::new();
+    for args in [&["agents"][..], &["log"]] {
+        let said = good(scratch.run(args, b""));
+        assert!(said.starts_with("There is no state here yet. It begins when"), "{said}");
+        assert!(said.trim_end().ends_with("Wire it: hookkeeper install"), "{said}");
+    }
+    // As `install` leaves it: state, and no session.
+    good(scratch.run(&["queue", "add", "--priority", "S2", "--title", "Close the till"], b""));
+    fs::remove_dir_all(scratch.state().join("journal")).unwrap_or_default();
+    for (args, says) in [
+        (&["log"][..], "Nothing has happened here yet. Whether hooks are wired: hookkeeper doctor"),
+        (&["search", "till"], "whether hooks are wired: hookkeeper doctor"),
+        (&["status"], "Sessions: none yet; start Claude Code here"),
+    ] {
+        let said = good(scratch.run(args, b""));
+        assert!(said.contains(says), "{args:?}: {said}");
+    }
+    let shop = shop();
+    for (args, says) in [
+        (&["sessions", "show", "zz"][..], "there is no session `zz` (hookkeeper sessions)"),
+        (&["agents", "show", "zz"], "there is no agent `zz` (hookkeeper agents)"),
+        (&["agents", "close", "zz"], "no agent `zz` was left behind (hookkeeper branch show)"),
+        (&["errors", "show", "zz"], "there is no error `zz` (hookkeeper errors --all)"),
+    ] {
+        refused(&shop.run(args, b""), says);
+    }
+    let said = good(shop.run(&["search", "zz top"], b""));
+    assert!(said.contains("What is kept: hookkeeper log -n 0"), "{said}");
+    let said = good(shop.run(&["search", "zz top", "--kind", "error"], b""));
+    assert!(said.contains("Without --kind and --since"), "{said}");
+    for (args, says) in [
+        (&["log", "--event", "Foo"][..], "SessionStart, SessionEnd, "),
+        (&["log", "--event", "Foo"], "agent_end, error, recovered"),
+        (&["log", "-n", "x"], "it is no whole number"),
+        (&["help", "statsu"], "'status'"),
+        (&["help", "loop", "statsu"], "'status'"),
+    ] {
+        misused(&shop.run(args, b""), says);
+    }
+}
+
+#[test]
+fn states_of_errors_have_one_word_each_and_their_numbers_sum_up() {
+    let scratch = shop();
+    let session = "0f3e8a2c-1111-4222-8333-444455556666";
+    let record = |id: &str, status: &str, times: u64| {
+        json!({"id": id, "timestamp": "2026-01-29T10:30:00Z", "classification": "network",
+            "tool": "Bash", "message": "no", "retry_count": 0, "max_retries": 0, "status": status,
+            "next_retry": null, "context": {}, "session_id": session, "agent_id": null,
+            "fingerprint": id, "target": format!("Bash {id}"), "occurrences": times,
+            "last_seen": "2026-01-29T10:30:00Z", "tool_use_ids": []})
+    };
+    let errors = [
+        record("error-a", "logged", 1),
+        record("error-b", "pending_retry", 1),
+        record("error-c", "recovered", 1),
+        record("error-d", "logged", 3),
+        record("error-e", "queued", 1),
+    ];
+    let summary = json!({"total": 5, "recovered": 1, "pending": 1, "escalated": 0});
+    let document = json!({"errors": errors, "summary": summary});
+    fs::write(scratch.state().join("errors/classified.json"), document.to_string()).unwrap();
+    let says = "5 in all, 0 pending, 1 recovered, 0 escalated, 1 open, 1 queued, 2 logged";
+    let text = good(scratch.run(&["errors", "--all"], b""));
+    let all = says.replace("5 in all, 0 pending", "6 in all, 1 pending");
+    assert!(text.trim_end().ends_with(&all), "{text}");
+    for (id, becomes) in
+        [("a", "logged     -"), ("b", "open       -"), ("d", "logged     failed 3 times")]
+    {
+        let line = text.lines().find(|line| line.starts_with(&format!("{id} "))).unwrap();
+        assert!(line.contains(becomes), "{line}");
+    }
+    let text = good(scratch.run(&["errors"], b""));
+    assert!(text.trim_end().ends_with(says) && !text.contains("Bash error-c"), "{text}");
+    let status = good(scratch.run(&["status"], b""));
+    assert!(status.contains(&format!("Errors: {says}\n")), "{status}");
+    assert!(!status.contains("retry 0 of 0"), "{status}");
+    let shown = good(scratch.run(&["errors", "show", "d"], b""));
+    assert!(shown.contains("status: logged\nfailed: 3 times\n"), "{shown}");
 }
 
 #[test]

@@ -84,7 +84,12 @@ fn errors_of_ended_sessions_stay_with_their_messages() {
     let scratch = ended();
     let here = later(&scratch);
     let text = good(here.run(&["errors"], b""));
-    assert!(text.starts_with("2 in all, 0 pending, 1 recovered"), "{text}");
+    assert!(
+        text.starts_with("2 in all, 0 pending, 1 recovered, 0 escalated, 1 not listed"),
+        "{text}"
+    );
+    let status = good(here.run(&["status"], b""));
+    assert!(status.contains("Errors: none open\n"), "{status}");
     assert!(text.contains("2 errors of ended sessions: hookkeeper errors --all"), "{text}");
     for args in
         [&["errors", "--all"][..], &["errors", "--session", "0f"], &["errors", "--since", "1d"]]
@@ -93,7 +98,7 @@ fn errors_of_ended_sessions_stay_with_their_messages() {
         assert!(text.starts_with("ERROR "), "{text}");
         assert!(text.contains("01-29 12:30"), "local time: {text}");
         assert!(text.contains("Bash make till: Exit code 2 make: *** No rule"), "{text}");
-        assert!(text.contains("open") && text.contains("recovered"), "{text}");
+        assert!(text.contains("0 pending, 1 recovered, 0 escalated, 1 open"), "{text}");
         assert!(text.contains("curl: (28) connection timed out"), "{text}");
     }
     let id = parsed(&good(here.run(&["errors", "--all", "--json"], b"")))[0]["id"].clone();
@@ -252,7 +257,7 @@ fn sessions_are_a_table_in_words_and_local_time() {
         text.lines().collect::<Vec<_>>(),
         [
             "SESSION   STARTED      TOOK    ENDED  AGENTS  ERRORS  FINDINGS  TASK",
-            "s2        00:50        10 min  live                             Close the till",
+            "s2        00:50        10 min  live   0       0       0         Close the till",
             "0f3e8a2c  01-29 12:30  70 s    left   1       2       1         Review the shop and its till",
         ]
     );

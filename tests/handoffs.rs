@@ -355,6 +355,22 @@ next        Go on with: The form
 }
 
 #[test]
+fn where_nothing_else_is_open_the_next_step_is_the_hand_offs() {
+    let mut scratch = Scratch::new();
+    scratch.env.insert("HOOKKEEPER_FIXED_TIME".into(), "2026-01-29T10:42:00Z".into());
+    scratch.hook(&event("s1", "UserPromptSubmit", json!({"prompt": "Begin"})));
+    let next = || {
+        let page = good(scratch.run(&["branch", "show"], b""));
+        page.lines().last().unwrap().to_owned()
+    };
+    assert_eq!(next(), "next        Nothing is open.");
+    good(handoff(&scratch, &["--type", "task", "--next", "Mend the form"]));
+    assert_eq!(next(), "next        Mend the form (hand-off task-2026-01-29)");
+    good(scratch.run(&["branch", "handoff", "close", "task-2026-01-29"], b""));
+    assert_eq!(next(), "next        Nothing is open.");
+}
+
+#[test]
 fn nothing_that_a_terminal_obeys_gets_through() {
     let scratch = shop();
     fs::write(scratch.root().join(".claude/plans/feat-login.md"), "# \u{1b}[31mRed\u{1b}[0m\n")

@@ -119,9 +119,47 @@ fn every_completed_loop_of_a_session_counts_and_each_is_told_as_started() {
             "cancelled"
         ]
     );
+    let recap = || good(scratch.run(&["recap"], b""));
+    let loops = "loops        2 completed, 1 cancelled\n";
     assert_eq!(asked(&scratch, &["recap", "--json"])["loops_completed"], 2);
+    assert!(recap().contains(loops), "{}", recap());
     say(&scratch, SESSION, "SessionEnd", json!({"reason": "other"}));
     assert_eq!(asked(&scratch, &["recap", "--json"])["loops_completed"], 2, "ended");
+    assert!(recap().contains(loops), "{}", recap());
+    // The metrics have the last verdict alone.
+    fs::remove_file(journal_file(&scratch, SESSION)).unwrap();
+    assert!(recap().contains("loops        0 completed, 1 cancelled\n"), "{}", recap());
+}
+
+#[test]
+fn a_work_item_that_is_done_is_no_fixed_finding() {
+    let scratch = Scratch::new();
+    prompt(&scratch, SESSION, "Review the shop");
+    let item = |id: &str, status: &str, source: Value| {
+        json!({"id": id, "priority": "P1", "title": id, "description": "", "status": status,
+            "added_iteration": 0, "completed_iteration": null, "session_id": SESSION,
+            "source": source})
+    };
+    let items = [
+        item("work-001", "done", Value::Null),
+        item("work-002", "done", json!("finding src/a.rs x")),
+        item("work-003", "pending", json!("finding src/b.rs y")),
+    ];
+    fs::create_dir_all(scratch.state().join("loop")).unwrap();
+    let queue = json!({"iteration": 0, "items": items}).to_string();
+    fs::write(scratch.state().join("loop/work_queue.json"), queue).unwrap();
+    let says = || {
+        let recap = good(scratch.run(&["recap"], b""));
+        assert!(recap.contains("findings     0 found, 1 fixed\n"), "{recap}");
+        assert!(recap.contains("work items   1 added, 1 done\n"), "{recap}");
+        let json = asked(&scratch, &["recap", "--json"]);
+        assert_eq!((&json["findings"]["fixed"], &json["work_items_done"]), (&json!(1), &json!(1)));
+    };
+    says();
+    say(&scratch, SESSION, "SessionEnd", json!({"reason": "other"}));
+    says();
+    let quality = &scratch.doc("session/metrics.json")["sessions"][0]["quality"];
+    assert_eq!((&quality["issues_fixed"], &quality["items_done"]), (&json!(2), &json!(1)));
 }
 
 #[test]
@@ -292,6 +330,12 @@ fn a_compaction_that_did_not_happen_is_none() {
         let figure = page.split("data-figure=\"compactions\"").nth(1).unwrap();
         let figure = figure.split("<dd>").nth(1).unwrap();
         assert!(figure.starts_with(&compactions.to_string()), "{figure}");
+        // The legend of the timeline counts it as often.
+        let legend = page
+            .split("Compaction <")
+            .nth(1)
+            .map_or("0", |rest| rest.split('>').nth(1).unwrap().split('<').next().unwrap());
+        assert_eq!(legend, compactions.to_string());
     };
     counted(0);
     say(&scratch, "s1", "PostCompact", json!({"trigger": "auto", "compact_summary": "The shop"}));

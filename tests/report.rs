@@ -322,7 +322,11 @@ fn what_cannot_be_done_is_said_in_a_line() {
     refused(&scratch.run(&["report"], b""), "there is no session here yet");
     misused(&scratch.run(&["report", "--since", "soon"], b""), "`soon` is no time");
     let shop = shop();
-    refused(&shop.run(&["report", "zz"], b""), "there is no session `zz`");
+    refused(&shop.run(&["report", "zz"], b""), "there is no session `zz` (hookkeeper sessions)");
+    refused(&shop.run(&["report", "--session", "zz"], b""), "there is no session `zz`");
+    let named = good(shop.run(&["report", "--session", "9f99"], b""));
+    assert!(named.starts_with(&format!("{FILE}: 1 session, ")), "{named}");
+    assert_eq!(shop.run(&["report", "9f99", "--session", "9f99"], b"").code, Some(64));
     shop.hook(&event("9f9-other", "UserPromptSubmit", json!({"prompt": "hello"})));
     refused(&shop.run(&["report", "9f"], b""), "`9f` could be several");
     refused(

@@ -92,7 +92,7 @@ pub fn run(process: &Process) -> Outcome {
             return Outcome { stdout: Some(help.to_string().into()), stderr: None, code: USAGE };
         }
         Err(error) if error.use_stderr() => {
-            let text = error.to_string();
+            let text = in_plain_words(&error.to_string());
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
             return Outcome { stdout: None, stderr: Some(text.into()), code: USAGE };
         }
@@ -157,9 +157,34 @@ fn run_command(project: &Project, command: &Command) -> anyhow::Result<Outcome> 
 /// What was typed, and the words of the command in it.
 fn parse(args: &[String]) -> clap::error::Result<(Arguments, Vec<String>)> {
     let mut command = help::with_groups(Arguments::command());
-    let found = command.try_get_matches_from_mut(args)?;
+    let found =
+        command.try_get_matches_from_mut(args).map_err(|error| with_likeness(error, args))?;
     let path = systems::typed_path(&found);
     let arguments =
         Arguments::from_arg_matches(&found).map_err(|error| error.format(&mut command))?;
     Ok((arguments, path))
+}
+
+/// clap's `help` has no likeness for a command that it does not know; the command line has one.
+fn with_likeness(error: clap::Error, args: &[String]) -> clap::Error {
+    let [program, help, named @ ..] = args else { return error };
+    if help != "help" || error.kind() != ErrorKind::InvalidSubcommand {
+        return error;
+    }
+    let without_help = std::iter::once(program).chain(named);
+    let command = help::with_groups(Arguments::command());
+    let of_command = command.try_get_matches_from(without_help).err();
+    of_command.filter(|other| other.kind() == error.kind()).unwrap_or(error)
+}
+
+/// What the standard library says of a text that is no number, for people.
+fn in_plain_words(text: &str) -> String {
+    const WORDS: [(&str, &str); 5] = [
+        ("invalid digit found in string", "it is no whole number"),
+        ("cannot parse integer from empty string", "it is empty"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("number too small to fit in target type", "the number is too small"),
+        ("invalid float literal", "it is no number"),
+    ];
+    WORDS.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
 }

@@ -81,11 +81,11 @@ fn list(project: &Project, as_json: bool) -> anyhow::Result<Outcome> {
     } else if !as_json {
         let columns = [("EVENT", 0), ("SESSION", 1), ("BYTES", 2), ("FILE", 0)];
         let mut out = project.print_rows(&columns, &rows);
-        out.push(format!(
+        out.push(project.print_wrapped(&format!(
             "{} in .claude/state/{ROOM}; play them: hookkeeper replay .claude/state/{ROOM}",
             names.len()
-        ));
-        return Ok(Outcome::printed(out));
+        )));
+        return Ok(Outcome::printed(out.trimmed()));
     }
     Ok(Outcome::printed(lines.join("\n")))
 }

@@ -8,7 +8,7 @@ use crate::console::diff;
 use crate::console::project::{Project, print_json};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
-use crate::core::spelling::short_id;
+use crate::core::spelling::{short_count, short_id};
 use crate::core::table::row;
 use crate::core::text::plural;
 use crate::loops::queue::document::Queue;
@@ -155,7 +155,7 @@ fn list(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome
         .enumerate()
         .map(|(n, (file, backup))| {
             let tokens = backup.context_tokens_before;
-            let tokens = tokens.map_or_else(String::new, |tokens| tokens.to_string());
+            let tokens = tokens.map_or_else(String::new, short_count);
             let when = project.moment(&backup.timestamp);
             row![n + 1, when, short_id(&backup.session_id, &[]), tokens, backup.reason, file]
         })

@@ -22,6 +22,20 @@ use crate::turn::root;
 pub const NOT_BELIEVED: &str = "There is state that was not made on this machine, so it is not read; \
                             `hookkeeper trust` in a terminal shows it and takes it up.";
 
+/// How state begins where there is none.
+pub const STATE_BEGINS: &str =
+    "It begins when Claude Code runs a hook here. Wire it: hookkeeper install";
+
+/// The commands that list what can be named.
+const LISTS: [(&str, &str); 6] = [
+    ("session", "hookkeeper sessions"),
+    ("agent", "hookkeeper agents"),
+    ("running agent", "hookkeeper agents"),
+    ("error", "hookkeeper errors --all"),
+    ("item", "hookkeeper queue list"),
+    ("backup", "hookkeeper backup list"),
+];
+
 /// A document or a list, as JSON that people can read too.
 pub fn print_json<T: serde::Serialize + ?Sized>(value: &T) -> anyhow::Result<Outcome> {
     Ok(Outcome::printed(Printed::json(value)?))
@@ -51,13 +65,20 @@ pub fn one_of(named: &str, known: &[String], what: &str, prefix: &str) -> anyhow
     found.dedup();
     match found.as_slice() {
         _ if named.is_empty() => anyhow::bail!(usage(format!("which {what}? The name is empty"))),
-        [] => anyhow::bail!("there is no {what} `{named}`"),
+        [] => anyhow::bail!(unknown(what, named)),
         [id] => Ok((*id).clone()),
         several => {
             let several: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
             anyhow::bail!("`{named}` could be several: {}", several.join(", "))
         }
     }
+}
+
+/// That nothing of a kind is called so, and which command lists what there is.
+pub fn unknown(what: &str, named: &str) -> String {
+    let lists = LISTS.iter().find(|(kind, _)| *kind == what).map(|(_, command)| command);
+    let lists = lists.map(|command| format!(" ({command})")).unwrap_or_default();
+    format!("there is no {what} `{named}`{lists}")
 }
 
 /// The project that a command is about.
@@ -147,6 +168,13 @@ impl Project<'_> {
             false => says.to_owned(),
             true => format!("{}. {NOT_BELIEVED}", says.trim_end_matches('.')),
         })
+    }
+
+    /// There is no state, and how to have it.
+    pub fn no_state_here(&self) -> anyhow::Result<String> {
+        let says = "There is no state here yet.";
+        let said = self.nothing_here(says)?;
+        Ok(if said == says { format!("{says} {STATE_BEGINS}") } else { said })
     }
 
     /// A path as people write it: relative to the project, or from `~`.

@@ -3,7 +3,7 @@
 use crate::console::project::Project;
 use crate::console::screen;
 use crate::core::gate::Printed;
-use crate::core::table::{Cell, Table, Tone, cut_to_width};
+use crate::core::table::{Cell, Table, Tone, cut_to_width, wrapped};
 use crate::process::Terminal;
 
 /// How the text may look.
@@ -75,6 +75,17 @@ impl Project<'_> {
         };
         let cells = |row: &Vec<String>| row.iter().enumerate().map(cell).collect();
         self.print_table(&Table::with_head(columns, rows.iter().map(cells).collect()))
+    }
+
+    /// A line of words, broken between them where the terminal is narrower; what is below its first line
+    /// is indented.
+    pub fn print_wrapped(&self, text: &str) -> Printed {
+        let mut out = Printed::default();
+        for (at, line) in wrapped(text, self.style().width, INDENT).iter().enumerate() {
+            out.push(" ".repeat(if at == 0 { 0 } else { INDENT }));
+            out.line(line);
+        }
+        out
     }
 
     fn print_indented(&self, table: &Table, indent: usize) -> Printed {

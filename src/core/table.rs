@@ -205,6 +205,15 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A line in lines that leave so many columns free, broken between words. One that fits stays as it is.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let (text, room) = (one_line(text), width.saturating_sub(indent));
+    match text.width() <= room {
+        true => vec![text.into_owned()],
+        false => wrap(&text, room),
+    }
+}
+
 /// A text for a cell: through the gate, and without blanks that would be lost in a column.
 pub fn clean(text: &str) -> String {
     clip(&one_line(text), LONGEST)
@@ -243,6 +252,15 @@ mod tests {
         let rows =
             vec![row(["a", "10s", "Read it"]), row(["bcd", "5m", "漢字漢字漢字漢字漢字漢字"])];
         Table::new(&[0, 2, 1], rows)
+    }
+
+    #[test]
+    fn a_line_is_broken_between_words_only_where_it_has_to_be() {
+        let text = "3 in .claude/state/recorded; play them: hookkeeper replay";
+        assert_eq!(wrapped(text, 80, 6), [text]);
+        let lines = wrapped(text, 40, 6);
+        assert_eq!(lines, ["3 in .claude/state/recorded; play", "them: hookkeeper replay"]);
+        assert_eq!(wrapped("", 40, 6), [""]);
     }
 
     #[test]

@@ -47,7 +47,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         true => print::render_json(&checked),
         false => {
             let local = |time: &str| project.moment(time);
-            print::render_text(&checked, project.terminal().colour, options.fix, &local)
+            let style = project.style();
+            print::render_text(&checked, style.colour, style.width, options.fix, &local)
         }
     };
     Ok(Outcome { stdout: Some(text), stderr: None, code: u8::from(failed) })

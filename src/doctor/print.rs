@@ -2,11 +2,14 @@
 
 use serde_json::json;
 
-use crate::core::gate::{Printed, one_line};
+use crate::core::gate::Printed;
+use crate::core::table::wrapped;
 use crate::core::text::plural;
 use crate::doctor::Checked;
 use crate::doctor::finding::Level;
 
+/// Columns of the level and the blank behind it.
+const INDENT: usize = 6;
 const RED: &str = "31";
 const YELLOW: &str = "33";
 const GREEN: &str = "32";
@@ -16,6 +19,7 @@ const BLUE: &str = "34";
 pub fn render_text(
     checked: &[Checked],
     colour: bool,
+    width: usize,
     fixing: bool,
     local: &dyn Fn(&str) -> String,
 ) -> Printed {
@@ -35,10 +39,16 @@ pub fn render_text(
             Some(time) => finding.message.replacen(time, &local(time), 1),
             None => finding.message.clone(),
         };
-        let message = one_line(&message);
-        out.push(format!(" {} {}: {message}\n", item.check.id, item.check.name));
-        if !finding.hint.is_empty() {
-            out.push(format!("      {}\n", one_line(&finding.hint)));
+        let says = format!("{} {}: {message}", item.check.id, item.check.name);
+        for (at, line) in wrapped(&says, width, INDENT).iter().enumerate() {
+            out.push(" ".repeat(if at == 0 { 1 } else { INDENT }));
+            out.line(line);
+        }
+        for line in wrapped(&finding.hint, width, INDENT) {
+            if !line.is_empty() {
+                out.push(" ".repeat(INDENT));
+                out.line(line);
+            }
         }
     }
     let count = |level| checked.iter().filter(|item| item.finding.level == level).count();

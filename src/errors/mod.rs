@@ -8,6 +8,7 @@ pub mod location;
 pub mod panel;
 pub mod phrases;
 pub mod retry;
+pub mod standing;
 pub mod target;
 
 use crate::state::Documents;

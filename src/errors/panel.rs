@@ -4,25 +4,28 @@ use serde_json::json;
 
 use crate::core::table::{Cell, Table, Tone};
 use crate::core::time::{self, Time};
-use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record};
+use crate::errors::document::{ESCALATED, Errors, RECOVERED, Record, Tally};
+use crate::errors::standing;
 use crate::state::panel::{Detail, Panel, PanelContext, Section, since};
 
 pub fn section(context: &PanelContext) -> Section {
     let errors = context.state.get::<Errors>().cloned().unwrap_or_default();
-    Section::new([("errors", json!(errors))], move |now| Some(panel(&errors, now)))
+    let earlier = context.had_errors;
+    Section::new([("errors", json!(errors))], move |now| Some(panel(&errors, earlier, now)))
 }
 
-fn panel(errors: &Errors, now: Time) -> Panel {
+/// `earlier`: sessions that have ended had errors.
+fn panel(errors: &Errors, earlier: bool, now: Time) -> Panel {
     let row = |record: &Record| {
         let (tone, becomes) = match record.status.as_str() {
-            PENDING if is_due(record, now) => (Tone::Warn, retry(record, "now")),
-            PENDING => {
+            _ if is_due(record, now) => (Tone::Warn, retry(record, "now")),
+            _ if standing::is_pending(record) => {
                 let at = record.next_retry.as_deref().unwrap_or_default();
                 let wait = time::seconds_between(&time::spell(now), at).unwrap_or(0);
                 (Tone::Warn, retry(record, &format!("in {}", time::human(wait))))
             }
-            ESCALATED => (Tone::Bad, "escalated".to_owned()),
-            other => (Tone::Plain, other.replace('_', " ")),
+            ESCALATED => (Tone::Bad, standing::word(record)),
+            _ => (Tone::Plain, standing::word(record)),
         };
         vec![
             Cell::new(Tone::Strong, &record.classification.replace('_', " ")),
@@ -39,11 +42,13 @@ fn panel(errors: &Errors, now: Time) -> Panel {
     Panel {
         title: "Errors",
         says: match summary.total {
+            0 if earlier => "none open".into(),
             0 => "none".into(),
-            total => format!(
-                "{total} in all, {} pending, {} recovered, {} escalated",
-                summary.pending, summary.recovered, summary.escalated
-            ),
+            total => {
+                let (recovered, escalated) = (summary.recovered, summary.escalated);
+                let counted = Tally { total, recovered, escalated, ..Tally::default() };
+                standing::totals(&records, &counted, "in all")
+            }
         },
         tone: if summary.escalated > 0 { Tone::Bad } else { Tone::Plain },
         table: Table::new(&[2, 0, 3, 0], open.iter().copied().map(row).collect()),
@@ -57,8 +62,8 @@ fn panel(errors: &Errors, now: Time) -> Panel {
 }
 
 fn detail(record: &Record) -> Detail {
-    let Record { target, message, status, last_seen, .. } = record;
-    let status = status.replace('_', " ");
+    let Record { target, message, last_seen, .. } = record;
+    let status = standing::word(record);
     Detail {
         title: format!("{} error", record.classification.replace('_', " ")),
         text: format!("Call: {target}\nStatus: {status}\n\n{message}\n"),
@@ -70,7 +75,7 @@ fn detail(record: &Record) -> Detail {
 /// Whether a retry is granted and its time has come.
 fn is_due(record: &Record, now: Time) -> bool {
     let at = record.next_retry.as_deref().and_then(time::parse);
-    record.status == PENDING && at.is_none_or(|at| at <= now)
+    standing::is_pending(record) && at.is_none_or(|at| at <= now)
 }
 
 fn retry(record: &Record, when: &str) -> String {

@@ -6,7 +6,11 @@ use crate::core::text::clip;
 /// What `close` writes.
 pub const CLOSED: &str = "closed";
 
+/// The heading of what is to be done next.
+pub const NEXT_STEP: &str = "## Next step";
+
 const LONGEST_TITLE: usize = 120;
+const LONGEST_STEP: usize = 300;
 const LONGEST_STATUS: usize = 24;
 const FENCE: &str = "---";
 
@@ -20,6 +24,8 @@ pub struct HandoffFile {
     /// As the front matter has it.
     pub timestamp: String,
     pub title: Option<String>,
+    /// What it says under "Next step".
+    pub next: Option<String>,
 }
 
 impl HandoffFile {
@@ -33,6 +39,7 @@ impl HandoffFile {
             session: field("session").filter(|id| *id != "null").map(str::to_owned),
             timestamp: field("timestamp").unwrap_or_default().to_owned(),
             title: title.map(|title| clip(title.trim(), LONGEST_TITLE)),
+            next: next_step(body),
         }
     }
 
@@ -46,6 +53,15 @@ impl HandoffFile {
     pub fn stem(&self) -> &str {
         self.name.strip_suffix(".md").unwrap_or(&self.name)
     }
+}
+
+/// The first paragraph under the heading that every hand-off of ours has.
+fn next_step(body: &str) -> Option<String> {
+    let mut lines = body.lines().skip_while(|line| line.trim_end() != NEXT_STEP).skip(1);
+    let first = lines.by_ref().find(|line| !line.trim().is_empty())?;
+    let rest = lines.take_while(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let step = std::iter::once(first).chain(rest).map(str::trim).collect::<Vec<_>>().join(" ");
+    (!step.starts_with('#')).then(|| clip(&step, LONGEST_STEP))
 }
 
 /// The oldest first. A name's number tells what was written within a second.
@@ -124,6 +140,15 @@ mod tests {
         let closed = with_status(TEXT, CLOSED);
         assert_eq!(closed, TEXT.replacen("status: open", "status: closed", 1));
         assert!(!HandoffFile::parse("x.md", &closed).is_open());
+    }
+
+    #[test]
+    fn the_next_step_is_the_paragraph_under_its_heading() {
+        let next = |text: &str| HandoffFile::parse("a.md", text).next;
+        let text = "# Task\n\n## Next step\n\nMend the form\nand test it\n\nmore\n";
+        assert_eq!(next(text).as_deref(), Some("Mend the form and test it"));
+        assert_eq!(next("# Task\n\n## Next step\n\n## Files\n\n- a\n"), None);
+        assert_eq!(next("# Task\n"), None);
     }
 
     #[test]

@@ -16,8 +16,11 @@ use crate::core::time::{self, Time};
 use crate::errors::document::Record;
 use crate::loops::queue::document::Queue;
 use crate::session::live::Live;
+use file::NEXT_STEP;
 use sections::{blockers, done, files, findings, item_line, open, session, title};
 
+/// What is next where the state knows of nothing.
+pub const NOTHING_OPEN: &str = "Nothing is open.";
 const LINES: usize = 40;
 const LONGEST: usize = 300;
 
@@ -100,7 +103,7 @@ pub fn markdown(kind: Kind, standing: &Standing, words: &Words, now: Time) -> St
     section(&mut text, "Open", &[], open(standing));
     section(&mut text, "Files", &[], files(standing));
     let next = words.next.clone().unwrap_or_else(|| next(standing));
-    text.push_str(&format!("\n## Next step\n\n{next}\n"));
+    text.push_str(&format!("\n{NEXT_STEP}\n\n{next}\n"));
     text
 }
 
@@ -134,7 +137,7 @@ pub fn next(standing: &Standing) -> String {
     }
     match standing.plan.as_ref().and_then(|plan| plan.file.as_ref()) {
         Some(file) => format!("Compare the work with the plan: {file}"),
-        None => "Nothing is open.".into(),
+        None => NOTHING_OPEN.into(),
     }
 }
 
@@ -199,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_next_is_what_is_most_at_hand() {
         let mut standing = Standing { branch: "b".into(), ..Standing::default() };
-        assert_eq!(next(&standing), "Nothing is open.");
+        assert_eq!(next(&standing), NOTHING_OPEN);
         assert_eq!(status(Kind::Task, &standing, &Words::default()), "complete");
         let todo = |content: &str, status: &str| Todo {
             content: content.into(),

@@ -23,7 +23,40 @@ pub enum Tells {
     Kind(EntryKind),
 }
 
+/// What can be asked for beside events, as lines spell it.
+const KINDS: [EntryKind; 20] = [
+    EntryKind::Start,
+    EntryKind::End,
+    EntryKind::Prompt,
+    EntryKind::Command,
+    EntryKind::Call,
+    EntryKind::Tool,
+    EntryKind::AgentStart,
+    EntryKind::AgentEnd,
+    EntryKind::Error,
+    EntryKind::Recovered,
+    EntryKind::Compact,
+    EntryKind::Compacted,
+    EntryKind::Loop,
+    EntryKind::Gate,
+    EntryKind::Handoff,
+    EntryKind::Model,
+    EntryKind::Rejected,
+    EntryKind::Spooled,
+    EntryKind::Run,
+    EntryKind::Notification,
+];
+
 impl Tells {
+    /// All that can be asked for: events, then what lines tell.
+    pub fn names() -> Vec<String> {
+        let spell = |kind: &EntryKind| serde_json::to_value(kind).ok()?.as_str().map(str::to_owned);
+        let kinds = KINDS.iter().filter_map(spell);
+        let events = Kind::ALL.iter().map(|kind| kind.wire().to_owned());
+        let is_event = |name: &String| matches!(Self::from_name(name), Some(Self::Event(_)));
+        events.chain(kinds.filter(|name| !is_event(name))).collect()
+    }
+
     /// `Stop`, `subagent-stop`, `error`; for what is both, the event.
     pub fn from_name(name: &str) -> Option<Self> {
         let kind = || {

@@ -187,6 +187,17 @@ impl Session {
         self.is_cut || !self.usage.is_empty()
     }
 
+    /// The models that it used, the one with the most tokens first.
+    pub fn models(&self) -> Vec<String> {
+        let mut tokens: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in self.usage.iter().filter(|row| row.model != usage::NO_MODEL) {
+            *tokens.entry(&row.model).or_default() += row.tokens.sum();
+        }
+        let mut models: Vec<(&str, u64)> = tokens.into_iter().collect();
+        models.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        models.into_iter().map(|(model, _)| model.to_owned()).collect()
+    }
+
     /// What it cost, if that is known.
     pub fn usd(&self) -> Option<f64> {
         match self.is_cut {

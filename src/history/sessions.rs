@@ -49,6 +49,8 @@ pub struct SessionSummary {
     /// Models whose price is not known: they are not in the dollars.
     pub unpriced: BTreeSet<String>,
     pub model: Option<String>,
+    /// The models that it used, as `cost` counts them; the one that was used most first.
+    pub models: Vec<String>,
     pub loop_verdict: Option<String>,
 }
 
@@ -87,7 +89,7 @@ impl SessionSummary {
     pub fn from_entry(entry: &Entry, journal: &Journal) -> Self {
         let span = Span::read(journal, &entry.session_id);
         let verdict = entry.loop_verdict.as_ref();
-        let used = ledger::Session::of_entry(entry.clone(), None).sum();
+        let known = ledger::Session::of_entry(entry.clone(), None);
         let one = Self {
             session_id: entry.session_id.clone(),
             is_live: false,
@@ -110,11 +112,12 @@ impl SessionSummary {
             }),
             ..Self::default()
         };
-        one.with_used(used)
+        one.with_used(&known)
     }
 
     /// With what it used, as `cost` counts it.
-    pub fn with_used(self, used: Sum) -> Self {
+    pub fn with_used(self, known: &ledger::Session) -> Self {
+        let used = known.sum();
         let Cost { tokens, usd, is_estimate, is_partial, .. } = used.cost;
         Self {
             tokens,
@@ -122,8 +125,14 @@ impl SessionSummary {
             cost_estimated: is_estimate,
             usage_partial: is_partial,
             unpriced: used.unpriced,
+            models: known.models(),
             ..self
         }
+    }
+
+    /// The model that it used last, where the client has said so; else those that it used.
+    pub fn model_in_words(&self) -> String {
+        self.model.clone().unwrap_or_else(|| self.models.join(", "))
     }
 
     /// What it used; `None` if nobody knows.
@@ -234,7 +243,7 @@ pub fn live_summary(view: &View, live: &Live, metrics: &Metrics, now: Time) -> S
     let known = ledger::session(view, lives, metrics, &live.session_id, None, now);
     let summary = SessionSummary::from_live(live, now);
     match known {
-        Some(known) => summary.with_used(known.sum()),
+        Some(known) => summary.with_used(&known),
         None => summary,
     }
 }

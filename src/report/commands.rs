@@ -39,11 +39,14 @@ pub struct Arguments {
     /// One session, by its id or the beginning of it (default: the newest)
     #[arg(conflicts_with = "since")]
     session: Option<String>,
+    /// The same, as other commands have it
+    #[arg(long = "session", value_name = "ID", conflicts_with_all = ["session", "since"])]
+    by_flag: Option<String>,
     /// All sessions since then: 2h, 7d, or a local date
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// All sessions of all projects where HookKeeper has kept state (default: of seven days)
-    #[arg(long, conflicts_with = "session")]
+    #[arg(long, conflicts_with_all = ["session", "by_flag"])]
     all_projects: bool,
     /// Where to write it (default: hookkeeper-report-….html, here)
     #[arg(short, long, value_name = "FILE")]
@@ -63,11 +66,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let default = options.all_projects.then_some(ALL_SINCE);
     let asked = options.since.as_deref().or(default);
     let since = since(project, asked)?;
+    let named = options.session.as_deref().or(options.by_flag.as_deref());
     let progress = project.progress("writing the report");
     let places = places(project, options.all_projects)?;
     let (mut sessions, mut hook_runs) = (Vec::new(), Vec::new());
     for place in &places {
-        let found = place.sessions(project, options.session.as_deref(), since.as_deref())?;
+        let found = place.sessions(project, named, since.as_deref())?;
         hook_runs.extend(noted_runs(project, &place.view, &place.root, &found));
         sessions.extend(found);
     }

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use crate::core::journal::{Entry, EntryKind};
 use crate::core::text::plural;
 use crate::errors::document::Record;
+use crate::errors::standing;
 use crate::report::bars::{Row, bars};
 use crate::report::session::{Session, millis};
 use crate::report::text::{Clock, line};
@@ -63,14 +64,14 @@ fn error_row(session: &Session, error: &Entry, clock: Clock) -> Markup {
             && entry.time >= error.time
     };
     let is_recovered = session.entries.iter().any(|entry| mended(&entry));
-    let status = if is_recovered { "recovered" } else { record.status.as_str() };
+    let status = if is_recovered { "recovered".to_owned() } else { standing::word(&record) };
     html! {
         tr {
             td { (clock.element(millis(error).unwrap_or(0), "%H:%M:%S")) }
             td { (class(error)) }
             td { code { (line(error.target.as_deref().unwrap_or_default(), 160)) } }
             td { (line(&record.message, 400)) @if record.occurrences > 1 { " (" (plural(record.occurrences as usize, "time")) ")" } }
-            td.good[is_recovered] { (line(status, 40)) }
+            td.good[is_recovered] { (line(&status, 40)) }
         }
     }
 }

@@ -41,14 +41,16 @@ impl Mark {
             EntryKind::Error => Self::Error,
             EntryKind::Recovered => Self::Recovered,
             EntryKind::Prompt | EntryKind::Command => Self::Prompt,
-            EntryKind::Compact | EntryKind::Compacted => Self::Compaction,
+            EntryKind::Compacted => Self::Compaction,
             EntryKind::Stop if entry.failed => Self::Error,
             EntryKind::Stop if entry.what.as_deref() == Some("blocked") => Self::Block,
             EntryKind::Rejected => Self::Error,
             EntryKind::Loop => Self::Loop,
             EntryKind::Gate if entry.failed => Self::FailedGate,
             EntryKind::Gate => Self::Gate,
-            EntryKind::Start
+            // A compaction that is announced is counted when it is over.
+            EntryKind::Compact
+            | EntryKind::Start
             | EntryKind::End
             | EntryKind::Call
             | EntryKind::AgentStart

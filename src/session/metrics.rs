@@ -128,6 +128,9 @@ pub struct Quality {
     /// The part of `issues_found` that agents found; the rest, and what was fixed, is counted in
     /// the work queue. Entries of other tools do not have it.
     pub findings: Option<u64>,
+    /// The part of `issues_fixed` that agents did not find: work items of persons and of errors.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub items_done: u64,
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -137,6 +140,8 @@ pub struct Quality {
 pub struct Work {
     pub added: u64,
     pub done: u64,
+    /// Those of `done` that no agent found.
+    pub items_done: u64,
     /// By how many points the coverage has changed in its loop.
     pub coverage: Option<f64>,
 }
@@ -161,6 +166,7 @@ impl Entry {
                 issues_fixed: live.earlier.fixed + work.done,
                 coverage_delta: work.coverage.map(|points| format!("{points:+}%")),
                 findings: Some(live.findings),
+                items_done: work.items_done,
                 extra: Extra::new(),
             },
             errors: Tally {
@@ -201,6 +207,11 @@ impl Entry {
     /// What its agents found; earlier versions only knew it together with work items.
     pub fn findings(&self) -> u64 {
         self.quality.findings.unwrap_or(self.quality.issues_found)
+    }
+
+    /// How many findings were fixed; earlier versions only knew them together with work items.
+    pub fn findings_fixed(&self) -> u64 {
+        self.quality.issues_fixed.saturating_sub(self.quality.items_done)
     }
 
     /// What people are told that it was about.

@@ -31,6 +31,7 @@ pub fn sessions(context: &PanelContext) -> Section {
     lives.sort_by_key(|live| live.waiting.is_none());
     let (last_hooks, gone) = (context.last_hooks.clone(), context.gone.clone());
     let mark = context.settings.context_warning_percent;
+    let had_none = context.state.get::<Metrics>().is_none();
     Section::new(json, move |now| {
         Some(sessions_panel(
             &Seen {
@@ -39,6 +40,7 @@ pub fn sessions(context: &PanelContext) -> Section {
                 last_hooks: &last_hooks,
                 gone: &gone,
                 mark,
+                had_none,
             },
             now,
         ))
@@ -70,10 +72,12 @@ struct Seen<'a> {
     gone: &'a BTreeSet<String>,
     /// From here on a context is nearly full.
     mark: u64,
+    /// No session has ended here yet.
+    had_none: bool,
 }
 
 fn sessions_panel(seen: &Seen, now: Time) -> Panel {
-    let Seen { lives, contexts, last_hooks, gone, mark } = *seen;
+    let Seen { lives, contexts, last_hooks, gone, mark, had_none } = *seen;
     let ids: Vec<&str> = lives.iter().map(|live| live.session_id.as_str()).collect();
     // The record is renewed once a minute; the log has every hook. Times sort as texts do.
     let row = |live: &Live| {
@@ -109,10 +113,16 @@ fn sessions_panel(seen: &Seen, now: Time) -> Panel {
         more => Some(format!("{more} wait for you")),
     };
     let gone = (!gone.is_empty()).then(|| format!("{} gone", gone.len()));
-    let says = [Some(format!("{} live", live.len())), waits, gone];
+    let says = match had_none && lives.is_empty() {
+        true => "none yet; start Claude Code here".to_owned(),
+        false => {
+            let parts = [Some(format!("{} live", live.len())), waits, gone];
+            parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+        }
+    };
     Panel {
         title: "Sessions",
-        says: says.into_iter().flatten().collect::<Vec<String>>().join(", "),
+        says,
         tone: if waiting == 0 { Tone::Plain } else { Tone::Warn },
         due: waiting,
         urgent: waiting,

@@ -26,6 +26,8 @@ pub struct PanelContext<'s> {
     pub last_hooks: BTreeMap<String, String>,
     /// The sessions whose client is known to run no more.
     pub gone: BTreeSet<String>,
+    /// Sessions that have ended had errors.
+    pub had_errors: bool,
     /// Loops that ended long ago are wanted too.
     pub all: bool,
 }

@@ -11,6 +11,7 @@ use crate::core::time::Time;
 use crate::process::client::is_gone;
 use crate::process::processes::host_name;
 use crate::session::live::Live;
+use crate::session::metrics::Metrics;
 use crate::state::State;
 use crate::state::panel::{Panel, PanelContext, Section, StatusPart};
 use crate::store::home;
@@ -49,8 +50,8 @@ impl Observed {
         let read = |view: View| {
             let (state, settings) = (&view.state(), &view.settings());
             let last_hooks = last_hooks(state, &view.journal());
-            let gone = gone(state);
-            Overview::read(&PanelContext { state, settings, last_hooks, gone, all })
+            let (gone, had_errors) = (gone(state), had_errors(state));
+            Overview::read(&PanelContext { state, settings, last_hooks, gone, had_errors, all })
         };
         match view {
             Some(view) => Self::State(Box::new(read(view))),
@@ -90,6 +91,11 @@ fn gone(state: &State) -> BTreeSet<String> {
     let host = host_name();
     let gone = state.all::<Live>().filter(|live| is_gone(&live.client, &host));
     gone.map(|live| live.session_id.clone()).collect()
+}
+
+fn had_errors(state: &State) -> bool {
+    let ended = state.get::<Metrics>().map(|metrics| metrics.newest(usize::MAX));
+    ended.unwrap_or_default().iter().any(|entry| entry.errors.total > 0)
 }
 
 impl Overview {
@@ -143,6 +149,7 @@ mod tests {
             settings,
             last_hooks: BTreeMap::new(),
             gone: BTreeSet::new(),
+            had_errors: false,
             all: false,
         };
         let overview = Overview::read(&context);

@@ -83,6 +83,7 @@ fn seen(files: &Files) -> Observed {
         settings,
         last_hooks: BTreeMap::new(),
         gone: BTreeSet::new(),
+        had_errors: false,
         all: false,
     };
     Observed::State(Box::new(Overview::read(&context)))

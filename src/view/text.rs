@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::console::project::NOT_BELIEVED;
+use crate::console::project::{NOT_BELIEVED, STATE_BEGINS};
 use crate::console::style::{TextStyle, paint, paint_line};
 use crate::core::gate::Printed;
 use crate::core::table::{Tone, clean};
@@ -20,10 +20,7 @@ pub fn render(seen: &Observed, place: &str, now: Time, look: TextStyle) -> Print
             return format!("{place}: {NOT_BELIEVED}").into();
         }
         Observed::NoState { is_left_out: false } => {
-            return format!(
-                "{place}: no state yet. It begins when Claude Code runs a hook here. Wire it: hookkeeper install"
-            )
-            .into();
+            return format!("{place}: no state yet. {STATE_BEGINS}").into();
         }
         Observed::Unreadable(why) => {
             return format!("{place}: the state cannot be read: {}", clean(why)).into();

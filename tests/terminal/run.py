@@ -254,6 +254,19 @@ def plain(shop):
         check("a narrow table names the columns that it has not", "No room for: cache write" in text, text)
 
 
+def wrapped(shop):
+    """In 80 columns no line of words goes on where the terminal ends: each is broken between words."""
+    command = shlex.quote(shop.binary)
+    for words in ["doctor", "loop status", "record on; {} record list"]:
+        with Tmux() as tmux:
+            tmux.start(80, 90, shop.env(), shop.root)
+            tmux.type(f"PS1='$ '; clear; {command} {words.format(command)}; echo ended=$?")
+            tmux.until(has_ended)
+            lines, joined = tmux.text().rstrip().splitlines(), tmux.text("-J").rstrip().splitlines()
+            # What was typed may be longer than a line; what was printed is not.
+            check(f"80 columns: {words}", len(lines) - len(joined) <= 1, "\n".join(lines))
+
+
 def escapes(shop):
     """State that is full of what a terminal obeys is shown as text, in the live view too."""
     state = shop.root / ".claude/state"
@@ -349,7 +362,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         shop = Shop(binary, Path(scratch).resolve())
         shop.fill(time.time())
-        for part in [sizes, keys, looking, signals, closed, stop_and_go_on, changes, plain, escapes, progress, demo]:
+        for part in [sizes, keys, looking, signals, closed, stop_and_go_on, changes, plain, wrapped, escapes, progress, demo]:
             if options.only in (None, part.__name__):
                 part(shop)
     print(f"{len(failures)} failed" if failures else "all good")

@@ -23,7 +23,10 @@ pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outc
         ids.extend(running.iter().map(|agent| agent.id.clone()));
         ids.sort();
         ids.dedup();
-        let id = one_of(named, &ids, "agent that was left behind", "")?;
+        if !named.is_empty() && ids.iter().all(|id| !id.starts_with(named)) {
+            bail!("no agent `{named}` was left behind (hookkeeper branch show)");
+        }
+        let id = one_of(named, &ids, "agent", "")?;
         if let Some(agent) = running.iter().find(|agent| agent.id == id) {
             bail!(
                 "agent {id} runs in session {}; /tasks in Claude Code stops it",

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use crate::agents::agent::{Agent, LONGEST_NUDGE};
 use crate::agents::result::AgentResult;
 use crate::branch::agents_document::BranchAgents;
-use crate::console::project::{Project, print_json};
+use crate::console::project::{Project, print_json, unknown};
 use crate::console::usage::usage;
 use crate::core::gate::one_line;
 use crate::core::id::BranchKey;
@@ -71,10 +71,10 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let Some(view) = project.view()? else {
         return match (&options.what, &options.session) {
-            (Some(What::Show { id: named }), _) => bail!("there is no agent `{named}`"),
-            (None, Some(named)) => bail!("there is no session `{named}`"),
+            (Some(What::Show { id: named }), _) => bail!(unknown("agent", named)),
+            (None, Some(named)) => bail!(unknown("session", named)),
             _ if options.json => Ok(Outcome::printed("[]")),
-            _ => Ok(Outcome::printed(project.nothing_here("There is no state here yet.")?)),
+            _ => Ok(Outcome::printed(project.no_state_here()?)),
         };
     };
     match (&options.what, &options.session) {

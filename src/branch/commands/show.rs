@@ -71,8 +71,20 @@ fn as_value(branch: &Branch) -> serde_json::Value {
         "agents": agents,
         "stats": branch.stats,
         "handoffs": handoffs,
-        "next": handoff::next(standing),
+        "next": next(branch),
     })
+}
+
+/// What the state would do next; where it knows of nothing, what the newest open hand-off asks for.
+fn next(branch: &Branch) -> String {
+    let next = handoff::next(&branch.standing);
+    let open = branch.handoffs.iter().rev().find(|file| file.is_open());
+    let Some(open) = open.filter(|_| next == handoff::NOTHING_OPEN) else { return next };
+    let step = open.next.as_deref().filter(|step| *step != handoff::NOTHING_OPEN);
+    match step.or(open.title.as_deref()) {
+        Some(step) => format!("{step} (hand-off {})", open.stem()),
+        None => format!("Read the hand-off {}", branch.handoff_path(open)),
+    }
 }
 
 fn page(branch: &Branch, now: Time) -> String {
@@ -108,7 +120,7 @@ fn page(branch: &Branch, now: Time) -> String {
             page.put("hand-offs", &format!("{all}, {open} open, the last one: {last}"));
         }
     }
-    page.put("next", &handoff::next(standing));
+    page.put("next", &next(branch));
     page.0
 }
 

@@ -1,6 +1,6 @@
 //! The list of errors: of live sessions from the state, of ended ones from their journals.
 
-use crate::console::project::{Project, one_of, print_json};
+use crate::console::project::{Project, one_of, print_json, unknown};
 use crate::core::gate::Printed;
 use crate::core::outcome::Outcome;
 use crate::core::spelling::short_id;
@@ -8,7 +8,8 @@ use crate::core::table::{Cell, Table, Tone, cut_between_words};
 use crate::core::text::plural;
 use crate::core::time;
 use crate::errors::commands::Arguments;
-use crate::errors::document::{ESCALATED, Errors, PENDING, RECOVERED, Record, Tally};
+use crate::errors::document::{ESCALATED, Errors, RECOVERED, Record, Tally};
+use crate::errors::standing;
 use crate::history::commands::since;
 use crate::history::errors::{KeptErrors, kept_errors, last_seen};
 use crate::history::sessions::{ended_sessions, known_ids, summarize};
@@ -26,9 +27,11 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let from = since(project, options.since.as_deref())?;
     let Some(view) = project.view()? else {
         return match (&options.session, options.json) {
-            (Some(named), _) => anyhow::bail!("there is no session `{named}`"),
+            (Some(named), _) => anyhow::bail!(unknown("session", named)),
             (None, true) => print_json::<[Record]>(&[]),
-            (None, false) => Ok(Outcome::printed(totals(&Tally::default(), 0, "in all"))),
+            (None, false) => {
+                Ok(Outcome::printed(standing::totals(&[], &Tally::default(), "in all")))
+            }
         };
     };
     let named = options.session.as_deref();
@@ -41,7 +44,8 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         true => kept_errors(&view, stem.as_deref(), from.as_deref()),
         false => KeptErrors { records: errors.records(), ..KeptErrors::default() },
     };
-    let mut shown = found.records;
+    let known = found.records;
+    let mut shown = known.clone();
     shown.retain(|record| is_history || record.status != RECOVERED);
     if options.json {
         // The list has no place for it.
@@ -55,16 +59,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         _ => Tally::default(),
     };
     let mut out = project.print_table(&error_table(project, &shown, session.is_none()));
-    let pending = match is_all {
-        true => errors.summary.pending,
-        false => shown.iter().filter(|record| is_pending(record)).count() as u64,
-    };
     let which = match &from {
         _ if is_all => "in all".to_owned(),
         None => "in this session".to_owned(),
         Some(from) => format!("since {}", project.moment(from)),
     };
-    out.push(totals(&at_least(counted, &shown), pending, &which));
+    out.push(standing::totals(&known, &counted, &which));
     let is_unreadable = found.passed_over.unreadable > 0;
     out.push(notes(options, &view, &shown, is_all.then_some(&errors), is_unreadable));
     found.passed_over.in_words().into_iter().for_each(|text| out.push(format!("\n{text}")));
@@ -121,24 +121,6 @@ fn count_all(view: &View, errors: &Errors) -> Tally {
     live
 }
 
-/// No number is less than what is shown.
-fn at_least(mut counted: Tally, shown: &[Record]) -> Tally {
-    let count = |status: &str| {
-        shown.iter().filter(|record| status.is_empty() || record.status == status).count() as u64
-    };
-    counted.total = counted.total.max(count(""));
-    counted.recovered = counted.recovered.max(count(RECOVERED));
-    counted.escalated = counted.escalated.max(count(ESCALATED));
-    counted
-}
-
-fn totals(counted: &Tally, pending: u64, which: &str) -> String {
-    format!(
-        "{} {which}, {pending} pending, {} recovered, {} escalated",
-        counted.total, counted.recovered, counted.escalated
-    )
-}
-
 /// Errors, one line each, with what they say.
 pub fn error_table(project: &Project, records: &[Record], with_session: bool) -> Table {
     let ids: Vec<&str> = records.iter().map(|record| bare(&record.id)).collect();
@@ -155,8 +137,8 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
             Cell::new(Tone::Dim, &project.short_moment(last_seen(record))),
             Cell::new(Tone::Dim, &session),
             Cell::new(Tone::Plain, &record.classification.replace('_', " ")),
-            Cell::new(tone, &status(record)),
-            Cell::new(Tone::Dim, &retry(project, record)),
+            Cell::new(tone, &standing::word(record)),
+            Cell::new(Tone::Dim, &retry_or_times(project, record)),
             Cell::new(Tone::Plain, &says),
         ]
     };
@@ -172,36 +154,25 @@ pub fn error_table(project: &Project, records: &[Record], with_session: bool) ->
     Table::with_head(&columns, records.iter().map(row).collect()).with_least(ROOM)
 }
 
-/// Whether somebody may try again.
-fn is_pending(record: &Record) -> bool {
-    record.status == PENDING && record.next_retry.is_some()
-}
-
-/// What became of it, in words.
-pub fn status(record: &Record) -> String {
-    match record.status.as_str() {
-        PENDING if is_pending(record) => "pending".to_owned(),
-        PENDING => "open".to_owned(),
-        other => other.replace('_', " "),
-    }
-}
-
 /// An id without what all of them begin with.
 pub fn bare(id: &str) -> &str {
     id.strip_prefix("error-").unwrap_or(id)
 }
 
-/// When it may be tried again, or how often it happened.
-pub fn retry(project: &Project, record: &Record) -> String {
-    let now = project.process.now();
-    match (&record.next_retry, record.status.as_str()) {
-        (Some(at), PENDING) => {
-            let when = match time::parse(at).is_some_and(|at| at > now) {
-                true => format!("at {}", project.moment(at)),
-                false => "now".to_owned(),
-            };
-            format!("retry {} of {} {when}", record.retry_count, record.max_retries)
-        }
-        _ => plural(record.occurrences as usize, "time"),
-    }
+/// When it may be tried again; nothing if it is not.
+pub fn retry(project: &Project, record: &Record) -> Option<String> {
+    let at = record.next_retry.as_deref().filter(|_| standing::is_pending(record))?;
+    let when = match time::parse(at).is_some_and(|at| at > project.process.now()) {
+        true => format!("at {}", project.moment(at)),
+        false => "now".to_owned(),
+    };
+    Some(format!("retry {} of {} {when}", record.retry_count, record.max_retries))
+}
+
+/// When it may be tried again, or else how often it happened, if that was more than once.
+fn retry_or_times(project: &Project, record: &Record) -> String {
+    retry(project, record).unwrap_or_else(|| match record.occurrences {
+        0 | 1 => "-".to_owned(),
+        times => format!("failed {}", plural(times as usize, "time")),
+    })
 }

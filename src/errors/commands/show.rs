@@ -5,9 +5,10 @@ use anyhow::Context as _;
 use crate::console::project::{Project, one_of, print_json};
 use crate::core::gate::{Printed, one_line};
 use crate::core::outcome::Outcome;
-use crate::core::text::clip;
-use crate::errors::commands::list::{retry, status};
+use crate::core::text::{clip, plural};
+use crate::errors::commands::list::retry;
 use crate::errors::document::Record;
+use crate::errors::standing;
 use crate::history::errors::{kept_errors, last_seen};
 
 pub fn run(project: &Project, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
@@ -31,8 +32,9 @@ fn page(project: &Project, record: &Record) -> Printed {
     };
     field("error", &record.id);
     field("class", &record.classification.replace('_', " "));
-    field("status", &status(record));
-    field("tried", &retry(project, record));
+    field("status", &standing::word(record));
+    field("retry", &retry(project, record).unwrap_or_default());
+    field("failed", &plural(record.occurrences.max(1) as usize, "time"));
     let mut when = project.date_and_time(&record.timestamp);
     if last_seen(record) != record.timestamp {
         when = format!("{when}, last {}", project.date_and_time(last_seen(record)));

@@ -58,7 +58,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
         return match options.json {
             // Who reads lines of JSON has read them all.
             true => Ok(Outcome::quiet()),
-            false => Ok(Outcome::printed(project.nothing_here("There is no state here yet.")?)),
+            false => Ok(Outcome::printed(project.no_state_here()?)),
         };
     }
     // Who follows waits for the first line, whatever is not there yet; what is there and is not
@@ -75,7 +75,12 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     let mut text = printer.print(&entries, stem.is_none());
     if !options.follow {
         if entries.is_empty() && passed_over.unreadable == 0 && !options.json {
-            let nothing = "Nothing has happened that this asks for.";
+            let nothing = match journal.stems().is_empty() {
+                true => "Nothing has happened here yet. Whether hooks are wired: hookkeeper doctor",
+                false => {
+                    "Nothing has happened that this asks for. All there is: hookkeeper log -n 0"
+                }
+            };
             text.push(format!("{}\n", project.nothing_here(nothing)?));
         }
         if !options.json {
@@ -110,7 +115,10 @@ fn filter(project: &Project, options: &Arguments) -> anyhow::Result<Filter> {
         Some(name) => match Tells::from_name(name) {
             Some(tells) => Some(tells),
             None => {
-                bail!(usage(format!("`{name}` is no event and nothing that the journal tells")))
+                bail!(usage(format!(
+                    "`{name}` is no event and nothing that the journal tells: {}",
+                    Tells::names().join(", ")
+                )))
             }
         },
     };

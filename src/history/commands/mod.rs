@@ -50,6 +50,9 @@ pub fn session_stem(journal: &Journal, named: &str) -> anyhow::Result<String> {
 
 /// The day that a time lies in, in UTC: that is how usage is kept. Of a local day the first of its two.
 fn day_since(project: &Project, text: Option<&str>) -> anyhow::Result<Option<String>> {
-    let since = since(project, text)?;
-    Ok(since.map(|time| time.get(..10).unwrap_or_default().to_owned()))
+    Ok(since(project, text)?.map(|time| day_of(&time).to_owned()))
+}
+
+fn day_of(time: &str) -> &str {
+    time.get(..10).unwrap_or_default()
 }

@@ -78,9 +78,16 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
     }
     let mut ids = view.map(|view| view.journal().stems()).unwrap_or_default();
     ids.extend(found.hits.iter().map(|hit| hit.session.clone()));
-    let mut out = table(project, &found, &distinct(ids));
+    let ids = distinct(ids);
+    let mut out = table(project, &found, &ids);
     if found.hits.is_empty() {
-        out.line(project.nothing_here("Nothing that is kept says so.")?);
+        let is_part = options.kind.is_some() || options.since.is_some();
+        let hint = match (ids.is_empty(), is_part) {
+            (true, _) => "Nothing is kept yet; whether hooks are wired: hookkeeper doctor",
+            (false, true) => "Without --kind and --since everything is looked at.",
+            (false, false) => "What is kept: hookkeeper log -n 0",
+        };
+        out.line(project.nothing_here(&format!("Nothing that is kept says so. {hint}"))?);
     }
     if found.has_more {
         out.line("There are older ones (-n 0 shows all).");

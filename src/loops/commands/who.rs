@@ -1,6 +1,6 @@
 //! For whom a command acts.
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 
 use crate::console::project::{Project, one_of};
 use crate::loops::commands::LoopCommand;
@@ -25,8 +25,7 @@ impl Who {
             return Ok(project.process.env("CLAUDE_CODE_SESSION_ID"));
         };
         let known = project.view()?.map(|view| known_sessions(&view.state())).unwrap_or_default();
-        let id = one_of(named, &known, "session", "");
-        id.map(Some).map_err(|error| anyhow!("{error} (hookkeeper sessions)"))
+        one_of(named, &known, "session", "").map(Some)
     }
 
     pub fn command<'a>(&self, project: &'a Project<'a>) -> anyhow::Result<LoopCommand<'a>> {

@@ -106,20 +106,22 @@ impl Queue {
     /// What a session put in here, and how much it did: what it inherited counts where it was done.
     pub fn work_of(&self, session_id: &str) -> Work {
         let own = |owner: Option<&String>| owner.is_some_and(|owner| owner == session_id);
-        let (mut added, mut done) = (0, 0);
+        let (mut added, mut done, mut items_done) = (0, 0, 0);
         for item in &self.items {
             // A finding is counted where it was found.
             let is_found = item.origin() == Origin::Agent;
             added += u64::from(!is_found && own(item.session_id.as_ref()));
             let by = item.completed_session.as_ref().or(item.session_id.as_ref());
-            done += u64::from(item.status == DONE && own(by));
+            let is_done = item.status == DONE && own(by);
+            done += u64::from(is_done);
+            items_done += u64::from(is_done && !is_found);
         }
         let mine = self.session_id.as_deref() == Some(session_id);
         let coverage = self.gate_names().iter().filter(|_| mine).find_map(|name| {
             let gate = self.gate(name)?;
             Some(((gate.coverage? - gate.coverage_first?) * 10.0).round() / 10.0)
         });
-        Work { added, done, coverage }
+        Work { added, done, items_done, coverage }
     }
 }
 
@@ -160,6 +162,18 @@ mod tests {
         assert!(!queue.expire(&["s".into()]), "a loop has them to do");
         queue.ending.verdict = Some("complete".into());
         assert!(queue.expire(&["s".into()]));
+    }
+
+    #[test]
+    fn what_no_agent_found_is_told_apart_from_findings() {
+        let items = [
+            item(Some("finding x"), DONE),
+            item(Some("syntax x"), DONE),
+            item(None, DONE),
+            item(None, DROPPED),
+        ];
+        let work = Queue { items: items.to_vec(), ..Queue::default() }.work_of("s");
+        assert_eq!((work.added, work.done, work.items_done), (3, 3, 2));
     }
 
     #[test]

@@ -73,7 +73,9 @@ fn gate_line(name: &str, gate: Option<&Gate>) -> String {
     let short = Some(&gate.timestamp).filter(|at| (1..=8).contains(&at.chars().count()));
     let at = time::parse(&gate.timestamp).map(|at| at.format("%H:%M:%S").to_string());
     let at = at.or_else(|| short.map(|at| cell(at))).unwrap_or_else(|| "-".into());
-    let issues = gate.issues.unwrap_or(0);
+    // One that passes has none; how many one has that fails may not be known.
+    let issues = gate.issues.or(gate.is_good().then_some(0));
+    let issues = issues.map_or_else(|| "-".to_owned(), |issues| issues.to_string());
     let note = gate.note.as_deref().filter(|note| note.chars().count() <= 20);
     let note = note.map(|note| format!(" ({})", cell(note))).unwrap_or_default();
     format!("| {label} | {} | {at} | {issues}{note} |\n", cell(&gate.status.to_uppercase()))

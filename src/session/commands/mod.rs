@@ -154,6 +154,12 @@ fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
         let begin = short_id(&session.session_id, &[]);
         alike.entry(begin).or_default().push(&session.session_id);
     }
+    // A column of nothing but zeros says nothing.
+    let some =
+        |count: u64, of: fn(&SessionSummary) -> u64| match sessions.iter().any(|one| of(one) > 0) {
+            true => count.to_string(),
+            false => String::new(),
+        };
     let row = |session: &SessionSummary| {
         let others = alike.get(&short_id(&session.session_id, &[]));
         let id = short_id(&session.session_id, others.map(Vec::as_slice).unwrap_or_default());
@@ -172,9 +178,9 @@ fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
             Cell::new(Tone::Dim, &project.short_moment(&session.started)),
             Cell::new(Tone::Plain, &took(session)),
             Cell::new(tone, &ended),
-            Cell::new(Tone::Plain, &unless_zero(session.agents.spawned)),
-            Cell::new(errors, &unless_zero(session.errors.total)),
-            Cell::new(Tone::Plain, &unless_zero(session.findings)),
+            Cell::new(Tone::Plain, &some(session.agents.spawned, |one| one.agents.spawned)),
+            Cell::new(errors, &some(session.errors.total, |one| one.errors.total)),
+            Cell::new(Tone::Plain, &some(session.findings, |one| one.findings)),
             Cell::new(Tone::Dim, &tokens.unwrap_or_default()),
             Cell::new(Tone::Dim, &used.as_ref().map(Sum::spelled).unwrap_or_default()),
             Cell::new(Tone::Plain, session.title().unwrap_or_default()),
@@ -185,10 +191,6 @@ fn table(project: &Project, sessions: &[SessionSummary]) -> Table {
 
 fn took(session: &SessionSummary) -> String {
     session.seconds.map(time::duration_of_seconds).unwrap_or_default()
-}
-
-fn unless_zero(count: u64) -> String {
-    if count == 0 { String::new() } else { count.to_string() }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agents::result::AgentResult;
-use crate::console::project::{Project, one_of, print_json};
+use crate::console::project::{Project, one_of, print_json, unknown};
 use crate::console::style::paint;
 use crate::core::gate::{Printed, one_line};
 use crate::core::journal::{Entry, EntryKind};
@@ -38,7 +38,7 @@ pub struct Arguments {
 }
 
 pub fn run(project: &Project, which: &Arguments, as_json: bool) -> anyhow::Result<Outcome> {
-    let Some(view) = project.view()? else { anyhow::bail!("there is no session `{}`", which.id) };
+    let Some(view) = project.view()? else { anyhow::bail!(unknown("session", &which.id)) };
     let ended = ended_sessions(&view);
     let id = one_of(&which.id, &known_ids(&view, &ended), "session", "")?;
     let story = Story::read(&view, &ended, &id, project.process.now());
@@ -135,7 +135,7 @@ impl Page<'_> {
         };
         field("end", end);
         field("loop", summary.loop_verdict.clone().unwrap_or_default());
-        field("model", summary.model.clone().unwrap_or_default());
+        field("model", summary.model_in_words());
         let tokens = summary.tokens.as_ref().map(|tokens| {
             format!(
                 "{} (input {}, output {}, cache written {}, cache read {})",

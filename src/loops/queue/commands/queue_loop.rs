@@ -128,7 +128,7 @@ fn step(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
                 Ok(command.started(the_loop, state))
             })
         }
-        What::Status => Ok(status(&read(project)?)),
+        What::Status => Ok(status(project, &read(project)?)),
         What::Phase { name } => change(&|the_loop, state| {
             command.ensure_running(the_loop, state)?;
             let phase = PHASES.iter().find(|(phase, _)| phase.eq_ignore_ascii_case(name));
@@ -179,7 +179,7 @@ fn json_state(queue: &Queue) -> Value {
     json!({"running": queue.is_running(), "loop": queue, "open": queue.open(), "failing": queue.failing(), "not_run": queue.not_run()})
 }
 
-fn status(queue: &Queue) -> Outcome {
+fn status(project: &Project, queue: &Queue) -> Outcome {
     if queue.is_foreign_loop() {
         let title = title(queue);
         return Outcome::printed(format!("{title}, driven by nobody.\nHere {FOREIGN}."));
@@ -187,9 +187,8 @@ fn status(queue: &Queue) -> Outcome {
     if queue.status == "none" {
         return Outcome::printed("No loop. Start one: hookkeeper loop start TASK");
     }
-    let page = render::markdown(queue);
-    Outcome::printed(format!(
-        "{}\n{page}",
-        headline(&QueueLoop { queue: queue.clone(), ..QueueLoop::default() })
-    ))
+    let the_loop = QueueLoop { queue: queue.clone(), ..QueueLoop::default() };
+    let mut out = project.print_wrapped(&headline(&the_loop));
+    out.push(render::markdown(queue));
+    Outcome::printed(out)
 }
