@@ -71,7 +71,7 @@ class Suite:
         failed = sum(line["kind"] == "gate" and line.get("failed", False) for line in journal)
         self.equal(f"{name}: failed gates", shapes.get("refusal", 0), failed)
         shapes["gate"] = shapes.get("gate", 0) + failed
-        for shape, kind in [("compaction", ("compact", "compacted")), ("loop", ("loop",)), ("gate", ("gate",))]:
+        for shape, kind in [("compaction", ("compacted",)), ("loop", ("loop",)), ("gate", ("gate",))]:
             self.equal(f"{name}: {shape} marks", shapes.get(shape, 0), sum(kinds[one] for one in kind))
 
     def has_everything(self, session):
