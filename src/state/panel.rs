@@ -32,6 +32,15 @@ pub struct PanelContext<'s> {
     pub all: bool,
 }
 
+#[cfg(test)]
+impl<'s> PanelContext<'s> {
+    /// Nothing is known but the state.
+    pub fn new(state: &'s State<'s>, settings: &'s Settings) -> Self {
+        let (last_hooks, gone) = (BTreeMap::new(), BTreeSet::new());
+        Self { state, settings, last_hooks, gone, had_errors: false, all: false }
+    }
+}
+
 /// What was read for a part.
 pub struct Section {
     /// In `--json`: all that is known, ids and texts whole.

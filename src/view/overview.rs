@@ -144,14 +144,7 @@ mod tests {
         assert!(places.is_sorted_by(|a, b| a < b), "two rows have one place: {places:?}");
         let files = Files::default();
         let (state, settings) = (&files.state(), &Settings::default());
-        let context = PanelContext {
-            state,
-            settings,
-            last_hooks: BTreeMap::new(),
-            gone: BTreeSet::new(),
-            had_errors: false,
-            all: false,
-        };
+        let context = PanelContext::new(state, settings);
         let overview = Overview::read(&context);
         let sections = overview.sections.iter().chain([&overview.notes]);
         let keys: Vec<_> = sections.flat_map(|section| &section.json).map(|(key, _)| key).collect();

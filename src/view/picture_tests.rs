@@ -1,6 +1,5 @@
 //! Pictures of a made-up state, compared with the ones in `snapshots/`. `UPDATE_CASES=1` writes them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ratatui_core::backend::TestBackend;
@@ -78,14 +77,7 @@ fn files() -> Files {
 
 fn seen(files: &Files) -> Observed {
     let (state, settings) = (&files.state(), &Settings::default());
-    let context = PanelContext {
-        state,
-        settings,
-        last_hooks: BTreeMap::new(),
-        gone: BTreeSet::new(),
-        had_errors: false,
-        all: false,
-    };
+    let context = PanelContext::new(state, settings);
     Observed::State(Box::new(Overview::read(&context)))
 }
 

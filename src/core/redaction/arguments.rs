@@ -44,8 +44,7 @@ fn piped(runs: &mut Runs, at: usize) -> Option<Secret> {
     runs.steps += reader.len() as u64;
     let words = || reader.split(u8::is_ascii_whitespace);
     // `/usr/bin/sudo` is `sudo`.
-    let named = |word: &[u8]| word.rsplit(|b| *b == b'/').next().map(<[u8]>::to_vec);
-    let has = |word: &[u8]| words().any(|other| named(other).as_deref() == Some(word));
+    let has = |word: &[u8]| words().any(|other| other.rsplit(|b| *b == b'/').next() == Some(word));
     let asks =
         |word: &[u8]| word.starts_with(b"-") && !word.starts_with(b"--") && word.contains(&b'S');
     if has(b"chpasswd") {

@@ -30,7 +30,10 @@ fn panel(queue: &Queue, all: bool, now: Time) -> Option<Panel> {
     if progress.is_none() && open.is_empty() && queue.ending.verdict.is_some() {
         return None;
     }
-    let items = items(queue);
+    let items = match queue.expired() {
+        0 => format!("{} open", open.len()),
+        expired => format!("{} open, {expired} expired", open.len()),
+    };
     let (title, says) = match progress {
         // What is open beside a loop that has ended is not the loop's.
         Some(progress) if queue.ending.verdict.is_some() && !open.is_empty() => {
@@ -42,15 +45,6 @@ fn panel(queue: &Queue, all: bool, now: Time) -> Option<Panel> {
     let table = Table::new(&[0, 2, 1], open.iter().map(row).collect());
     let details = open.iter().map(|item| detail(item)).collect();
     Some(Panel { title, says, table, details, spare: 4, brief: 8, ..Panel::default() })
-}
-
-/// `2 open, 1 expired`
-fn items(queue: &Queue) -> String {
-    let open = queue.items.iter().filter(|item| item.is_open()).count();
-    match queue.expired() {
-        0 => format!("{open} open"),
-        expired => format!("{open} open, {expired} expired"),
-    }
 }
 
 fn detail(item: &Item) -> Detail {
