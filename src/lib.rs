@@ -10,32 +10,11 @@
 
 #![forbid(unsafe_code)]
 
-mod agents;
 mod applet;
-mod branch;
-mod cli;
-mod client;
-mod compaction;
-mod console;
-mod core;
-mod doctor;
-mod errors;
-mod execute;
-mod export;
-mod git;
-mod handoff;
-mod history;
-mod hook_path;
-mod hooks;
-mod loops;
-mod process;
-mod report;
-mod session;
-mod state;
-mod store;
-mod turn;
-mod validate;
-mod view;
+
+use hookkeeper_base::{core, process};
+use hookkeeper_commands::cli;
+use hookkeeper_hooks::hook_path;
 
 use applet::Applet;
 pub use core::outcome::Outcome;
@@ -45,21 +24,16 @@ pub fn run(process: &Process) -> Outcome {
     match applet::find(process.args()) {
         Applet::Hook(expected) => hook_path::run(process, expected),
         Applet::ForeignHook => hook_path::ignore(),
-        Applet::CommandLine => cli::run(process),
+        Applet::CommandLine => cli::run(process, hook_path::play_spool),
     }
 }
 
-/// What the tests in `tests/` look into. Rooms are private to the crate otherwise, so that the
-/// compiler sees what nobody uses.
+/// What the tests in `tests/` look into.
 #[cfg(feature = "inside")]
 pub mod inside {
-    macro_rules! rooms {
-        ($($room:ident),*) => { $(pub mod $room { pub use crate::$room::*; })* };
-    }
-
-    rooms!(
-        agents, branch, client, console, core, doctor, errors, execute, git, loops, process,
-        session
-    );
-    rooms!(state, turn, validate);
+    pub use hookkeeper_base::{client, core, git, process, state};
+    pub use hookkeeper_commands::{console, doctor, validate};
+    pub use hookkeeper_execute::execute;
+    pub use hookkeeper_loops::loops;
+    pub use hookkeeper_records::{agents, branch, errors, session, turn};
 }

@@ -4,11 +4,14 @@ use std::fmt;
 use std::path::Path;
 
 /// Leaves the function with a sentence as its error.
+#[macro_export]
 macro_rules! refuse {
     ($($sentence:tt)*) => {
         return Err($crate::execute::Error::from(format!($($sentence)*)))
     };
 }
+
+pub use refuse;
 
 #[derive(Debug, PartialEq)]
 pub struct Error(String);
@@ -34,9 +37,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl<T: Into<String>> From<T> for Error {
-    fn from(text: T) -> Self {
-        Self(text.into())
+impl From<String> for Error {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<&str> for Error {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::core::gate::shell_word;
 use crate::execute::document::{self, Execution, ExecutionStatus, FILE};
-use crate::execute::registry::Known;
+use crate::execute::registry::{Executions, Known};
 use crate::execute::{Result, TasksFolder};
 use crate::git::refs;
 use crate::process::{Process, files};
@@ -14,8 +14,10 @@ use crate::store::view::View;
 
 /// The executions that the state of a project knows.
 pub fn known_executions(process: &Process, root: &Path) -> Vec<Known> {
-    let view = View::open(root, process.home().as_deref()).ok().flatten();
-    view.map(|view| view.executions()).unwrap_or_default()
+    match View::open(root, process.home().as_deref()) {
+        Ok(Some(view)) => view.get::<Executions>().unwrap_or_default().executions,
+        _ => Vec::new(),
+    }
 }
 
 /// A task's worktree has copies of what is tracked; whoever is in one means the original.

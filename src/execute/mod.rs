@@ -5,7 +5,6 @@
 #[macro_use]
 pub mod error;
 pub mod base_log;
-pub mod commands;
 pub mod counts;
 pub mod document;
 pub mod foreign;
@@ -39,10 +38,10 @@ pub mod worktree_status;
 pub mod xml;
 
 use crate::state::Documents;
-use error::{Error, Result};
-use reconcile::{Correction, GitFacts, MergedTask, task_branch};
-use repository::{LockedRepository, Repository, ensure_started};
-use tasks_folder::TasksFolder;
+pub use error::{Error, Result};
+pub use reconcile::{Correction, GitFacts, MergedTask, task_branch};
+pub use repository::{LockedRepository, Repository, ensure_started};
+pub use tasks_folder::TasksFolder;
 
 /// The documents of this room.
 pub fn documents(all: &mut Documents) {

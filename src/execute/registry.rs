@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
 use crate::execute::panel;
 use crate::state::panel::StatusPart;
 use crate::state::{Row, document};
-use crate::store::view::View;
 
 pub const VERSION: u64 = 1;
 const KEPT: usize = 10;
@@ -20,8 +19,8 @@ const AGENTS: usize = 200;
 /// Where the executions of this project keep their state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["version", "executions"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["version", "executions"])))]
 pub struct Executions {
     pub version: u64,
     /// The one that was begun last comes last.
@@ -32,12 +31,12 @@ pub struct Executions {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["tasks_path", "worktree_dir", "begun"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["tasks_path", "worktree_dir", "begun"])))]
 pub struct Known {
     pub tasks_path: String,
     pub worktree_dir: String,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_empty"))]
     pub begun: String,
     /// The agent that was seen at a task last.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -48,14 +47,14 @@ pub struct Known {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["agent_id", "session_id"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["agent_id", "session_id"])))]
 pub struct Seen {
     pub agent_id: String,
     pub session_id: String,
     /// When it stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub stopped: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -125,13 +124,6 @@ document!(
         ..Row::EPHEMERAL
     }
 );
-
-impl View {
-    /// The executions of the project, the one that was begun last comes last.
-    pub fn executions(&self) -> Vec<Known> {
-        self.get::<Executions>().unwrap_or_default().executions
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,6 @@
 pub mod autonomous;
 pub mod branch;
 pub mod checkout_digest;
-pub mod commands;
 pub mod drive;
 pub mod governor;
 pub mod iterative;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::core::error::{Error, Result};
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::git::refs::Git;
 use crate::process::client::Client;
@@ -26,15 +26,15 @@ const TOGETHER: i64 = 2_000_000_000;
 
 /// An event and what was true when it came.
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["time", "client", "git", "payload"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["time", "client", "git", "payload"])))]
 pub struct Entry {
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub time: String,
     pub client: Client,
     pub git: Git,
     /// What the client sent, secrets redacted.
-    #[cfg_attr(test, schemars(with = "crate::core::text::Extra"))]
+    #[cfg_attr(feature = "testing", schemars(with = "crate::core::text::Extra"))]
     pub payload: Box<RawValue>,
 }
 

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
 use crate::execute::Error;
 pub use crate::execute::unfinished::FILE;
 pub use remote::{ClaimState, SeenClaim, SharedRemote, holder};
-#[cfg(any(test, feature = "inside"))]
+#[cfg(feature = "testing")]
 pub use task::{AttemptError, Feedback, TaskCommit};
 pub use task::{Claim, ClaimedStep, MAX_ATTEMPTS, TaskRecord, TaskStatus, Verification};
 
@@ -29,13 +29,13 @@ pub const VERSION: &str = "2.0";
 /// Tasks in layers, each on a branch of its own, and the queue in which they are merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = [
     "schema_version", "prd_slug", "project_path", "worktree_dir", "tasks_path", "status",
     "current_layer", "current_batch", "started_at", "updated_at", "completed_at", "layers", "tasks", "merge_queue", "metrics"
 ])))]
 pub struct Execution {
-    #[cfg_attr(test, schemars(extend("enum" = [VERSION])))]
+    #[cfg_attr(feature = "testing", schemars(extend("enum" = [VERSION])))]
     pub schema_version: String,
     pub prd_slug: String,
     pub project_path: String,
@@ -44,11 +44,11 @@ pub struct Execution {
     pub status: ExecutionStatus,
     pub current_layer: Option<String>,
     pub current_batch: u64,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub started_at: Option<String>,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub updated_at: Option<String>,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub completed_at: Option<String>,
     pub layers: BTreeMap<String, Layer>,
     pub tasks: BTreeMap<String, TaskRecord>,
@@ -76,7 +76,7 @@ pub struct Execution {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum ExecutionStatus {
     #[default]
     Pending,
@@ -88,7 +88,7 @@ pub enum ExecutionStatus {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum LayerStatus {
     #[default]
     Pending,
@@ -98,8 +98,8 @@ pub enum LayerStatus {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = [
     "status", "tasks_total", "tasks_completed", "tasks_failed"
 ])))]
 pub struct Layer {
@@ -108,10 +108,10 @@ pub struct Layer {
     pub tasks_completed: u64,
     pub tasks_failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub completed_at: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -120,8 +120,8 @@ pub struct Layer {
 /// A task that was verified, in the queue to be merged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["task_id", "priority", "status"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["task_id", "priority", "status"])))]
 pub struct QueuedMerge {
     pub task_id: String,
     /// The order of completion, from 1.
@@ -133,7 +133,7 @@ pub struct QueuedMerge {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum QueueStatus {
     #[default]
     Pending,
@@ -144,8 +144,8 @@ pub enum QueueStatus {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = [
     "total_tasks", "completed_tasks", "failed_tasks", "total_attempts", "total_commits",
     "elapsed_time_seconds"
 ])))]

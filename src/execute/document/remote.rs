@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
 
@@ -13,8 +13,8 @@ const MERGE_LEASE: u64 = 120;
 /// The remote of an execution, as this clone has seen it last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["name", "execution", "clone_id", "lease_seconds"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["name", "execution", "clone_id", "lease_seconds"])))]
 pub struct SharedRemote {
     /// As git knows it: `origin`.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct SharedRemote {
     pub base: Option<String>,
     /// When the remote answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub reached_at: Option<String>,
     /// Who merges.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,8 +41,8 @@ pub struct SharedRemote {
 /// A claim on the remote, as this clone has seen it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["commit", "state", "host", "own", "seen_at"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["commit", "state", "host", "own", "seen_at"])))]
 pub struct SeenClaim {
     /// The commit that the ref is at: what the next push expects there.
     pub commit: String,
@@ -60,7 +60,7 @@ pub struct SeenClaim {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// Since when this clone sees this very commit, by its own clock.
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_empty"))]
     pub seen_at: String,
     /// It was not renewed for a whole lease.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -75,7 +75,7 @@ pub struct SeenClaim {
 // Words at the variants would make a schema that our checker does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum ClaimState {
     #[default]
     Held,

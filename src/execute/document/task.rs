@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
 use crate::execute::document::remote::SeenClaim;
@@ -18,8 +18,8 @@ const COMMITS: usize = 500;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["status", "attempts"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["status", "attempts"])))]
 pub struct TaskRecord {
     pub status: TaskStatus,
     /// Attempts that were begun; one that a rate limit ended does not count.
@@ -29,7 +29,7 @@ pub struct TaskRecord {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<TaskCommit>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub merged_at: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<AttemptError>,
@@ -48,7 +48,7 @@ pub struct TaskRecord {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
@@ -72,7 +72,7 @@ pub struct TaskRecord {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum TaskStatus {
     #[default]
     Pending,
@@ -87,8 +87,8 @@ pub enum TaskStatus {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["hash", "type", "attempt"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["hash", "type", "attempt"])))]
 pub struct TaskCommit {
     pub hash: String,
     /// `implementation` in the first attempt, `fix` in a later one.
@@ -96,7 +96,7 @@ pub struct TaskCommit {
     pub kind: String,
     pub attempt: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub created_at: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -104,15 +104,15 @@ pub struct TaskCommit {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["attempt", "message"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["attempt", "message"])))]
 pub struct AttemptError {
     pub attempt: u64,
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_null"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_null"))]
     pub timestamp: Option<String>,
     #[serde(flatten)]
     pub extra: Extra,
@@ -121,8 +121,8 @@ pub struct AttemptError {
 /// What the next attempt should know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["attempt", "feedback"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["attempt", "feedback"])))]
 pub struct Feedback {
     pub attempt: u64,
     pub feedback: String,
@@ -133,7 +133,7 @@ pub struct Feedback {
 /// What the last verification came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Verification {
     /// The commit that was verified; another one would have to be verified again.
     pub commit: Option<String>,
@@ -145,7 +145,7 @@ pub struct Verification {
     /// What the commands left in the worktree that nobody tracks: it goes with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_empty"))]
     pub at: String,
     #[serde(flatten)]
     pub extra: Extra,
@@ -155,11 +155,11 @@ pub struct Verification {
 /// that whoever comes after a kill knows what was begun.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Claim {
     pub step: ClaimedStep,
     pub by: Client,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time_or_empty"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time_or_empty"))]
     pub at: String,
     /// Where the base branch was: a branch that is still there was never worked on, a merge starts
     /// from there.
@@ -177,7 +177,7 @@ pub struct Claim {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub enum ClaimedStep {
     #[default]
     Start,

@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use crate::core::ending::Ending;
 use crate::core::json::Object;
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
 use crate::loops::autonomous::panel;
@@ -24,9 +24,9 @@ const ENTRIES: usize = 500;
 /// A feature on its way through the phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 // What has a default in the specification may be missing.
-#[cfg_attr(test, schemars(extend("required" = ["feature", "phase", "started_at", "last_updated"])))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["feature", "phase", "started_at", "last_updated"])))]
 pub struct Autonomous {
     // The seed's schema, in its order.
     pub version: u64,
@@ -44,14 +44,14 @@ pub struct Autonomous {
     pub receipts: Vec<Receipt>,
     pub checkpoints: Vec<Checkpoint>,
     pub errors: Vec<Mishap>,
-    #[cfg_attr(test, schemars(with = "f64"))]
+    #[cfg_attr(feature = "testing", schemars(with = "f64"))]
     pub budget_limit_usd: Number,
     pub completion_promise: String,
     pub skip_brainstorm: bool,
     pub skip_test_review: bool,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub started_at: String,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub last_updated: String,
     // Ours.
     /// The session that drives it; without one the only live session adopts it.
@@ -64,7 +64,7 @@ pub struct Autonomous {
     pub max_minutes: Option<u64>,
     /// When it went on after an end: its time limit counts from here.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub resumed_at: Option<String>,
     #[serde(flatten)]
     pub ending: Ending,
@@ -75,7 +75,7 @@ pub struct Autonomous {
 /// What the phases produced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Artifacts {
     pub brainstorm_file: Option<String>,
     pub plan_file: Option<String>,
@@ -90,21 +90,21 @@ pub struct Artifacts {
 /// Proof that a phase did something.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["phase", "artifact", "git_sha", "timestamp"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["phase", "artifact", "git_sha", "timestamp"])))]
 pub struct Receipt {
     pub phase: String,
     /// A path in the project, or in a phase without a document what was done. Models write this
     /// too: what is no text proves nothing, but spoils nothing else.
-    #[cfg_attr(test, schemars(with = "String"))]
+    #[cfg_attr(feature = "testing", schemars(with = "String"))]
     pub artifact: Value,
-    #[cfg_attr(test, schemars(with = "String"))]
+    #[cfg_attr(feature = "testing", schemars(with = "String"))]
     pub git_sha: Value,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub timestamp: String,
     /// P1 findings of a review, or failures of a test phase.
     #[serde(skip_serializing_if = "Value::is_null")]
-    #[cfg_attr(test, schemars(with = "Option<u64>"))]
+    #[cfg_attr(feature = "testing", schemars(with = "Option<u64>"))]
     pub findings: Value,
     #[serde(flatten)]
     pub extra: Extra,
@@ -132,13 +132,13 @@ impl Receipt {
 /// What a phase came to, for a model that has lost its context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["phase", "summary", "failed_approaches", "timestamp"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["phase", "summary", "failed_approaches", "timestamp"])))]
 pub struct Checkpoint {
     pub phase: String,
     pub summary: String,
     pub failed_approaches: Vec<String>,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub timestamp: String,
     #[serde(flatten)]
     pub extra: Extra,
@@ -147,13 +147,13 @@ pub struct Checkpoint {
 /// Something that went wrong on the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["phase", "message", "iteration", "timestamp"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["phase", "message", "iteration", "timestamp"])))]
 pub struct Mishap {
     pub phase: String,
     pub message: String,
     pub iteration: u64,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub timestamp: String,
     #[serde(flatten)]
     pub extra: Extra,

@@ -1,4 +1,3 @@
-pub mod commands;
 pub mod document;
 pub mod drive;
 pub mod panel;

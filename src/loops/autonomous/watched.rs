@@ -11,8 +11,8 @@ use crate::state::{Row, document};
 /// What is remembered of the autonomous loop's file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["feature", "started_at", "phase"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["feature", "started_at", "phase"])))]
 pub struct Watched {
     // Which loop it is.
     pub feature: String,
@@ -58,7 +58,10 @@ pub struct Watched {
     pub spent: Spent,
     /// The file as we left it, for one that is lost, with what models wrote into it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    #[cfg_attr(
+        feature = "testing",
+        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
+    )]
     pub copy: Option<Box<Autonomous>>,
     /// How it ended, as far as that was our doing.
     pub verdict: Option<String>,

@@ -1,3 +1,2 @@
-pub mod commands;
 pub mod drive;
 pub mod rules;

@@ -44,24 +44,22 @@ pub fn archived_guardrails(source: &dyn Source) -> Result<Vec<(String, String)>>
     Ok(found.into_iter().map(|(_, name, text)| (name, text)).collect())
 }
 
-impl Store {
-    /// Whether something is there that has a task's name.
-    pub fn has_task(&self, slug: &TaskSlug) -> Result<bool> {
-        self.has_entry(TASKS, slug.as_str())
-    }
+/// Whether something is there that has a task's name.
+pub fn has_task(store: &Store, slug: &TaskSlug) -> Result<bool> {
+    store.has_entry(TASKS, slug.as_str())
+}
 
-    /// Makes a folder in a task's folder.
-    pub fn make_task_folder(&self, slug: &TaskSlug, name: &str) -> Result<()> {
-        self.make_folder(&format!("{TASKS}/{slug}/{name}"))
-    }
+/// Makes a folder in a task's folder.
+pub fn make_task_folder(store: &Store, slug: &TaskSlug, name: &str) -> Result<()> {
+    store.make_folder(&format!("{TASKS}/{slug}/{name}"))
+}
 
-    /// Moves a task's folder to `archive/{slug}-{YYYYMMDD}`, or to the first free name after that.
-    pub fn archive_task(&self, slug: &TaskSlug) -> Result<String> {
-        let archive = format!("{TASKS}/{}", TaskSlug::ARCHIVE);
-        self.move_folder(TASKS, slug.as_str(), &archive)
-    }
+/// Moves a task's folder to `archive/{slug}-{YYYYMMDD}`, or to the first free name after that.
+pub fn archive_task(store: &Store, slug: &TaskSlug) -> Result<String> {
+    let archive = format!("{TASKS}/{}", TaskSlug::ARCHIVE);
+    store.move_folder(TASKS, slug.as_str(), &archive)
+}
 
-    pub fn remove_task(&self, slug: &TaskSlug) -> Result<()> {
-        self.remove_folder(TASKS, slug.as_str())
-    }
+pub fn remove_task(store: &Store, slug: &TaskSlug) -> Result<()> {
+    store.remove_folder(TASKS, slug.as_str())
 }

@@ -1,4 +1,3 @@
-pub mod commands;
 pub mod commits;
 pub mod document;
 pub mod drive;

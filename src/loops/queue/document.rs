@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::result::Finding;
 use crate::core::ending::Ending;
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::Extra;
 use crate::loops::queue::lifecycle::DONE;
@@ -23,8 +23,8 @@ pub const FINDING: &str = "finding ";
 /// Prioritised work items. Without a loop it only collects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["iteration", "items"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["iteration", "items"])))]
 pub struct Queue {
     pub version: u64,
     pub task: Option<String>,
@@ -39,7 +39,7 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub started_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u64>,
@@ -66,13 +66,13 @@ pub struct Queue {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = [
     "id", "priority", "title", "description", "status", "added_iteration", "completed_iteration"
 ])))]
 pub struct Item {
     pub id: String,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::severity"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::severity"))]
     pub priority: String,
     pub title: String,
     pub description: String,
@@ -142,7 +142,7 @@ impl Gate {
 /// An iteration that is over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Past {
     pub iteration: u64,
     pub fixed: u64,
@@ -162,7 +162,7 @@ pub struct Past {
 /// Failing gates and open items that stayed as they are, and for how many iterations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
 pub struct Stall {
     pub signature: String,
     pub count: u64,

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::ending::Ending;
 use crate::core::id::TaskSlug;
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::{Extra, keep_newest};
 use crate::loops::iterative::panel;
@@ -47,8 +47,8 @@ pub const COMMITS: usize = 200;
 /// The state of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = [
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = [
     "task", "slug", "mode", "created", "updated", "phase"
 ])))]
 pub struct Task {
@@ -56,15 +56,15 @@ pub struct Task {
     pub task: String,
     /// Its folder.
     pub slug: String,
-    #[cfg_attr(test, schemars(extend("enum" = [DEVELOPMENT, KNOWLEDGE])))]
+    #[cfg_attr(feature = "testing", schemars(extend("enum" = [DEVELOPMENT, KNOWLEDGE])))]
     pub mode: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub created: String,
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub updated: String,
-    #[cfg_attr(test, schemars(extend("enum" = PHASES)))]
+    #[cfg_attr(feature = "testing", schemars(extend("enum" = PHASES)))]
     pub phase: String,
     /// The unit at work (development).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,11 +75,17 @@ pub struct Task {
     pub current_iteration: u64,
     /// The units (development).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Option<std::collections::BTreeMap<String, Unit>>"))]
+    #[cfg_attr(
+        feature = "testing",
+        schemars(with = "Option<std::collections::BTreeMap<String, Unit>>")
+    )]
     pub tasks: Option<Units>,
     /// The units (knowledge).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Option<std::collections::BTreeMap<String, Unit>>"))]
+    #[cfg_attr(
+        feature = "testing",
+        schemars(with = "Option<std::collections::BTreeMap<String, Unit>>")
+    )]
     pub phases: Option<Units>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,

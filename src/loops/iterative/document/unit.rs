@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(test)]
+#[cfg(feature = "testing")]
 use crate::core::schema_fields;
 use crate::core::text::is_zero;
 use crate::loops::iterative::document::lifecycle::Status;
@@ -32,10 +32,10 @@ pub fn spoken_reason(why: &str) -> String {
 /// A unit: where it stands, and what it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(extend("required" = ["status"])))]
+#[cfg_attr(feature = "testing", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "testing", schemars(extend("required" = ["status"])))]
 pub struct Unit {
-    #[cfg_attr(test, schemars(extend("enum" = [
+    #[cfg_attr(feature = "testing", schemars(extend("enum" = [
         "pending", "in_progress", "confirming", "verifying", "done", "blocked", "timeout"
     ])))]
     pub status: String,
@@ -51,7 +51,7 @@ pub struct Unit {
     pub verification_passed: Option<bool>,
     pub max_iterations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(schema_with = "schema_fields::time"))]
+    #[cfg_attr(feature = "testing", schemars(schema_with = "schema_fields::time"))]
     pub completed_at: Option<String>,
     // Ours.
     /// Verifications that found gaps, since it was last unblocked.

@@ -1,3 +1,0 @@
-pub mod context;
-pub mod root;
-pub mod world;
