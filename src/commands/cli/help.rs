@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::cli::{Arguments, USAGE, run};
     use crate::process::Process;
-    use crate::turn::locked_store::Played;
+    use crate::session::locked_store::Played;
 
     /// What people see at the least.
     const COLUMNS: usize = 80;

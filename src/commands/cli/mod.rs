@@ -41,7 +41,7 @@ use crate::doctor::commands as doctor;
 use crate::history::commands as history;
 use crate::process::Process;
 use crate::report::commands as report;
-use crate::turn::locked_store::PlaySpool;
+use crate::session::locked_store::PlaySpool;
 use crate::validate::commands as validate;
 use crate::validate::commands::schema;
 use crate::view as status;

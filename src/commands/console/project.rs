@@ -13,11 +13,11 @@ use crate::core::outcome::Outcome;
 use crate::core::redaction::Redactor;
 use crate::core::settings::Settings;
 use crate::process::Process;
+use crate::session::locked_store::{PlaySpool, locked_store, unplayed_store};
 use crate::session::notices::keep_remarks;
 use crate::state::{Document, State};
 use crate::store::view::{Lookup, View};
 use crate::store::{Store, home};
-use crate::turn::locked_store::{PlaySpool, locked_store, unplayed_store};
 use crate::turn::root;
 
 pub const NOT_BELIEVED: &str = "There is state that was not made on this machine, so it is not read; \

@@ -200,8 +200,8 @@ mod tests {
     use crate::client::transcript::Tokens;
     use crate::console::style::ColourChoice;
     use crate::process::Process;
+    use crate::session::locked_store::Played;
     use crate::session::metrics::Agents;
-    use crate::turn::locked_store::Played;
 
     fn full() -> SessionSummary {
         SessionSummary {

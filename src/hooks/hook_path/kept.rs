@@ -11,12 +11,12 @@ use crate::core::json;
 use crate::core::redaction::Redactor;
 use crate::hook_path::write_journal;
 use crate::process::Process;
+use crate::session::new_project::note_if_new;
 use crate::store::dir::Dir;
 use crate::store::home::{self, Entered};
 use crate::store::lock;
 use crate::store::{Store, recorded, rejected};
 use crate::turn::context::Context;
-use crate::turn::new_project::note_if_new;
 use crate::turn::root;
 
 /// Keeps the payload if that is wanted. A recording that fails is no reason to fail.

@@ -22,6 +22,8 @@ use crate::loops::governor::CLIENTS_CAP;
 use crate::process::Process;
 use crate::process::stdin::{self, Payload};
 use crate::process::trace::{self, Lines};
+use crate::session::locked_store::Played;
+use crate::session::new_project::note_if_new;
 use crate::session::notices::{Notices, add_news, keep_remarks};
 use crate::state::State;
 use crate::state::plan::{Change, Plan};
@@ -30,8 +32,6 @@ use crate::store::journal::prune::Limits;
 use crate::store::lock::PATIENCE;
 use crate::store::{Opened, Store, journal, log};
 use crate::turn::context::{Context, Facts};
-use crate::turn::locked_store::Played;
-use crate::turn::new_project::note_if_new;
 use crate::turn::root;
 use crate::turn::world::World;
 

@@ -1,5 +1,5 @@
 //! Events whose turn with the lock did not come in time: put into the spool, and played by whoever
-//! has the lock next, hook or command (`turn::locked_store`).
+//! has the lock next, hook or command (`session::locked_store`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::core::time;
 use crate::hook_path::kept::redacted;
 use crate::hook_path::{context, journal_lines, settle};
 use crate::process::Process;
+use crate::session::locked_store::Played;
 use crate::store::dir::Dir;
 use crate::store::journal::prune::Limits;
 use crate::store::spool::{self, Entry};
 use crate::store::{Store, journal, rejected};
 use crate::turn::context::Context;
-use crate::turn::locked_store::Played;
 use crate::turn::world::World;
 
 /// How long an event may spend on playing others that came before it.

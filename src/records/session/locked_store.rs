@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::core::error::{Error, Result};
 use crate::process::Process;
+use crate::session::new_project::note_if_new;
 use crate::session::notices::keep_remarks;
 use crate::state::State;
 use crate::store::lock::PATIENCE;
 use crate::store::{Opened, Store};
-use crate::turn::new_project::note_if_new;
 
 /// How long a command plays what waits; what is left waits for the next one.
 const COMMANDS_BUDGET: Duration = Duration::from_secs(2);
