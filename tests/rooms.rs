@@ -145,7 +145,7 @@ impl Source {
             ("base" | "records", room) => room,
             ("commands", room) if COMMAND_ROOMS.contains(&room) => match self.module.len() {
                 2 => room,
-                _ if self.module[2..].iter().any(|it| it == "commands") => "commands",
+                _ if self.module.iter().skip(2).any(|it| it == "commands") => "commands",
                 _ => room,
             },
             ("commands", _) => "commands",

@@ -20,7 +20,7 @@ use crate::store::view::View;
 
 /// The agents of all live sessions.
 pub fn running(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outcome> {
-    let lives = lives(&view);
+    let lives = lives(view);
     let agents: Vec<&Agent> = lives.iter().flat_map(|live| &live.agents).collect();
     if as_json {
         return print_json(&agents);
@@ -38,7 +38,7 @@ pub fn of_session(
     named: &str,
     as_json: bool,
 ) -> anyhow::Result<Outcome> {
-    let lives = lives(&view);
+    let lives = lives(view);
     let session_id = &one_of(named, &known_ids(view, &ended_sessions(view)), "session", "")?;
     let live = lives.iter().find(|live| live.session_id == *session_id);
     let agents: Vec<&Agent> = live.into_iter().flat_map(|live| &live.agents).collect();

@@ -87,7 +87,7 @@ pub fn run(project: &Project, options: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn show(project: &Project, view: &View, named: &str, as_json: bool) -> anyhow::Result<Outcome> {
-    let running: Vec<Agent> = lives(&view).into_iter().flat_map(|live| live.agents).collect();
+    let running: Vec<Agent> = lives(view).into_iter().flat_map(|live| live.agents).collect();
     let finished = kept_results(view, None);
     let ids = running.iter().map(|agent| agent.id.clone());
     let ids: Vec<String> = ids.chain(finished.iter().map(|r| r.agent_id.clone())).collect();

@@ -51,7 +51,7 @@ pub fn run(project: &Project, view: &View, as_json: bool) -> anyhow::Result<Outc
 
 /// All that are stuck, with the seconds of their silence.
 pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
-    let lives = lives(&view);
+    let lives = lives(view);
     let mut stuck = Vec::new();
     for live in &lives {
         for agent in &live.agents {
@@ -62,7 +62,7 @@ pub fn find(view: &View, threshold: u64, now: Time) -> Vec<(Stuck, u64)> {
             }
         }
     }
-    for (folder, document) in branch_agents(&view) {
+    for (folder, document) in branch_agents(view) {
         let left = document.open().filter(|entry| entry.session_id.is_none());
         let left = left.filter(|entry| entry.age(now) > threshold);
         stuck.extend(left.map(|entry| {

@@ -130,7 +130,7 @@ pub fn commits(project: &Project, live: Option<&Live>) -> Vec<String> {
 
 /// The session that is meant; else the one whose state was saved, or the only one that lives.
 fn session_of(view: &View, state: &BranchState, named: Option<&str>) -> Option<Live> {
-    let mut lives = lives(&view);
+    let mut lives = lives(view);
     let find = |id: &str, lives: &mut Vec<Live>| {
         let at = lives.iter().position(|live| live.session_id == id)?;
         Some(lives.remove(at))
@@ -164,7 +164,7 @@ fn witness(
 ) -> anyhow::Result<(BranchAgents, Vec<(String, u64)>)> {
     let now = project.process.now();
     let threshold = project.settings()?.stuck_after();
-    let lives = lives(&view);
+    let lives = lives(view);
     let mut silent = Vec::new();
     for entry in document.open().cloned().collect::<Vec<_>>() {
         let found = lives.iter().find_map(|live| live.agent(&entry.id).map(|agent| (live, agent)));

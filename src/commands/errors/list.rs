@@ -104,7 +104,7 @@ fn notes(
 
 /// What live records and the metrics of ended sessions have counted.
 fn count_all(view: &View, errors: &Errors) -> Tally {
-    let lives = lives(&view);
+    let lives = lives(view);
     let mut live = Tally::default();
     for session in &lives {
         live.total += session.errors_encountered;

@@ -90,7 +90,7 @@ pub fn run(
             let path = read.doc().path();
             bail!("{path} cannot be changed: it cannot be read, or is of a newer version");
         }
-        let (file, files) = put_handoff(&store, &key, &stem, &text)?;
+        let (file, files) = put_handoff(store, &key, &stem, &text)?;
         let mut state = read.value.cloned().unwrap_or_default();
         state.branch.clone_from(&name);
         let handoff = state.handoff.get_or_insert_default();

@@ -108,7 +108,7 @@ fn close(
         let mut closed: Vec<HandoffFile> = Vec::new();
         for file in wanted {
             if file.is_open() && !closed.contains(file) {
-                set_handoff_status(&store, &key, &file.name, CLOSED)?;
+                set_handoff_status(store, &key, &file.name, CLOSED)?;
                 closed.push(file.clone());
             }
         }

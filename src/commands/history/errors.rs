@@ -38,7 +38,7 @@ pub fn kept_errors(view: &View, stem: Option<&str>, since: Option<&str>) -> Kept
         found.passed_over += read_session(&journal, &stem, &mut records);
     }
     // Nobody tries again in a session that has ended.
-    let lives: Vec<String> = lives(&view).into_iter().map(|live| live.session_id).collect();
+    let lives: Vec<String> = lives(view).into_iter().map(|live| live.session_id).collect();
     let ended = records.values_mut().filter(|record| !lives.contains(&record.session_id));
     ended.for_each(|record| record.next_retry = None);
     // What the state says of a live session's is newer.

@@ -56,13 +56,13 @@ impl Ledger {
         let mut known = BTreeSet::new();
         let work = view.get::<Queue>();
         let journal = asked.agents.then(|| view.journal());
-        for live in lives(&view) {
+        for live in lives(view) {
             if live.worked {
                 ledger.sessions.push(alive(&live, work.as_ref(), metrics, journal.as_ref(), now));
                 known.insert(live.session_id);
             }
         }
-        let (archived, damaged) = archived_metrics(&view);
+        let (archived, damaged) = archived_metrics(view);
         ledger.damaged = damaged;
         for entry in metrics.newest(usize::MAX).into_iter().chain(archived) {
             if known.insert(entry.session_id.clone()) {

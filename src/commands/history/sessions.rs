@@ -225,13 +225,13 @@ fn stretches(journal: &Journal, session_id: &str) -> Vec<u64> {
 /// The metrics of all sessions that have ended, newest first, those in the archive too.
 pub fn ended_sessions(view: &View) -> Vec<Entry> {
     let mut ended = view.get::<Metrics>().unwrap_or_default().newest(usize::MAX);
-    ended.extend(archived_metrics(&view).0);
+    ended.extend(archived_metrics(view).0);
     ended
 }
 
 /// The ids of all sessions that anything is known of; of those with a journal alone, its stem.
 pub fn known_ids(view: &View, ended: &[Entry]) -> Vec<String> {
-    let mut ids: Vec<String> = lives(&view).into_iter().map(|live| live.session_id).collect();
+    let mut ids: Vec<String> = lives(view).into_iter().map(|live| live.session_id).collect();
     ids.extend(ended.iter().map(|entry| entry.session_id.clone()));
     let known: std::collections::HashSet<String> = ids.iter().map(|id| journal::stem(id)).collect();
     let stems = view.journal().sessions().into_iter().map(|files| files.stem);
@@ -252,7 +252,7 @@ pub fn live_summary(view: &View, live: &Live, metrics: &Metrics, now: Time) -> S
 
 /// What is known of a session, by its whole id; `ended` are those that have ended.
 pub fn summarize(view: &View, ended: &[Entry], session_id: &str, now: Time) -> SessionSummary {
-    let lives = lives(&view);
+    let lives = lives(view);
     if let Some(live) = lives.iter().find(|live| live.session_id == session_id) {
         let metrics = view.get::<Metrics>().unwrap_or_default();
         return live_summary(view, live, &metrics, now);

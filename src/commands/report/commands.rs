@@ -304,7 +304,7 @@ fn file_name(part: &str) -> PathBuf {
 fn noted_runs(project: &Project, view: &View, root: &Path, sessions: &[Session]) -> Vec<HookRun> {
     let dir = project.process.client_dir().map(|dir| transcripts_dir(&dir, root));
     let mut found = dir.and_then(|dir| hook_runs::transcripts(&dir).ok()).unwrap_or_default();
-    for live in lives(&view) {
+    for live in lives(view) {
         let transcript = live.transcript_path.as_deref().map(Path::new);
         found.extend(transcript.map(hook_runs::of_session).unwrap_or_default());
     }

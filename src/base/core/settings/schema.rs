@@ -1,5 +1,7 @@
 //! The JSON Schema of a settings file, and the table in `docs/settings.md`, from the rows.
 
+#![allow(clippy::unwrap_used, reason = "only tests make schemas")]
+
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};

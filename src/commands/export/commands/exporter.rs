@@ -270,7 +270,7 @@ fn is_too_early(next: &str, project: &Project) -> bool {
 
 /// How things stand now.
 fn gauges(view: &View, cursor: &Cursor, now: time::Time) -> Vec<Metric> {
-    let lives = lives(&view);
+    let lives = lives(view);
     let agents = lives.iter().flat_map(|live| &live.agents);
     let running = agents.filter(|agent| agent.status == RUNNING).count() as u64;
     let waiting = lives.iter().filter(|live| live.waiting.is_some()).count() as u64;

@@ -32,7 +32,7 @@ pub fn archive(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outc
             rule(task.documents.record(entry))?;
             at.command.write(&task, Some(&before), store, state)?;
         }
-        Ok(format!("Archived: {}", archive_task(&store, &slug)?))
+        Ok(format!("Archived: {}", archive_task(store, &slug)?))
     })
 }
 
@@ -44,7 +44,7 @@ pub fn remove(at: &TaskCommand, slug: &str, force: bool) -> anyhow::Result<Outco
             forget_loop(&mut plan, (LoopKind::Iterative, slug.as_str()), None, state);
             store.commit(&plan.changes, state)?;
         }
-        remove_task(&store, &slug)?;
+        remove_task(store, &slug)?;
         Ok(format!("Removed: .claude/iterative/{slug}"))
     })
 }

@@ -95,7 +95,7 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
     let base = seen.head.clone();
     at.command.project.change(|store, around| {
         let folder = format!(".claude/iterative/{slug}");
-        ensure!(!has_task(&store, &slug)?, "{folder} is there already; choose another name");
+        ensure!(!has_task(store, &slug)?, "{folder} is there already; choose another name");
         at.command.ensure_none(None, LoopKind::Iterative, slug.as_str(), around)?;
         let (lessons, offer) = inherited(store, &new.guardrails_from)?;
         let mut plan = Plan::default();
@@ -114,8 +114,8 @@ pub fn run(at: &TaskCommand, new: &New) -> anyhow::Result<Outcome> {
         rule(go_on(&mut documents))?;
         store.commit(&plan.changes, around)?;
         if knowledge {
-            make_task_folder(&store, &slug, "sources")?;
-            make_task_folder(&store, &slug, "outputs")?;
+            make_task_folder(store, &slug, "sources")?;
+            make_task_folder(store, &slug, "outputs")?;
         }
         let task = IterativeLoop::new(documents, around);
         let units = plural(task.documents.state.units().iter().count(), "unit");
