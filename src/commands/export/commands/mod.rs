@@ -3,6 +3,10 @@
 mod exporter;
 mod flush;
 mod follow;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(not(feature = "http"))]
+#[path = "no_http.rs"]
 mod http;
 mod status;
 mod test;
