@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// A script of `.ci/`, with another cargo.
-fn run_with_cargo(script: &str, name: &str, cargo: &str) -> Output {
+fn run_with_cargo(script: &str, arguments: &[&str], name: &str, cargo: &str) -> Output {
     let bin = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&bin).unwrap();
     let program = bin.join("cargo");
@@ -18,18 +18,23 @@ fn run_with_cargo(script: &str, name: &str, cargo: &str) -> Output {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci").join(script);
-    Command::new(script).env("PATH", path).output().unwrap()
+    Command::new(script).args(arguments).env("PATH", path).output().unwrap()
 }
 
 #[test]
 fn a_part_that_fails_is_named() {
-    let ended = run_with_cargo("run", "ci", "[ \"$1\" != clippy ]");
+    let only = ["--only", "rustfmt", "--only", "clippy"];
+    let ended = run_with_cargo("run", &only, "ci", "[ \"$1\" != clippy ]");
     assert_eq!(ended.status.code(), Some(1));
-    assert_eq!(String::from_utf8_lossy(&ended.stdout), "\n== rustfmt\n\n== clippy\n");
-    assert_eq!(
-        String::from_utf8_lossy(&ended.stderr),
-        "\nFAILED: clippy: run it alone with: cargo clippy --locked --all-targets -- -D warnings\n"
-    );
+    let (stdout, stderr) = (lossy(&ended.stdout), lossy(&ended.stderr));
+    let seconds = |part: &str| stdout.lines().any(|line| line.starts_with(&format!("== {part} (")));
+    assert!(seconds("rustfmt") && seconds("clippy") && !stdout.contains("all good"), "{stdout}");
+    let alone = "cargo clippy --locked --workspace --all-targets -- -D warnings";
+    assert_eq!(stderr, format!("\nFAILED: clippy: run it alone with: {alone}\n"));
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn package(name: &str, version: &str, licence: &str, source: &str) -> String {
@@ -60,7 +65,7 @@ fn a_dependency_that_may_not_be_there_is_named() {
     let needs = r#"{"nodes":[{"id":"job","dependencies":["old"]},{"id":"old","dependencies":[]}]}"#;
     let metadata =
         format!(r#"{{"packages":[{},{job},{old}],"resolve":{needs}}}"#, packages.join(","));
-    let ended = run_with_cargo("dependencies.py", "dependencies", &format!("echo '{metadata}'"));
+    let ended = run_with_cargo("dependencies.py", &[], "dependencies", &format!("echo '{metadata}'"));
     assert_eq!(ended.status.code(), Some(1));
     assert_eq!(
         String::from_utf8_lossy(&ended.stderr),
