@@ -63,6 +63,7 @@ def parts() -> list[Part]:
     return [
         Part("rustfmt", ["cargo", "fmt", "--check"], cargo=True),
         Part(PROGRAM, program_command(), cargo=True),
+        Part("unused code", [".ci/unused.py"]),
         Part("dependencies", [".ci/dependencies.py"]),
         Part("package", [".ci/package.py"]),
         Part("release scripts", ["python3", "release/tests.py"]),
