@@ -6,7 +6,7 @@ version=0.1.0
 event=$1
 if [ "$event" = run ]; then
   shift
-  root=${0%/*}/.. root=${root%/bin/../hooks/..}
+  root=${0%/*} root=${root%/bin/..}
 else
   set -- hook
   root=$CLAUDE_PLUGIN_ROOT
@@ -51,10 +51,7 @@ export HOOKKEEPER_PLUGIN=$version
 command -v hookkeeper >/dev/null && exec hookkeeper "$@"
 
 missing="the program hookkeeper is not installed"
-source="--path '$root'"
-case $root in
-  '' | *[\"\'\\]*) source='--path . (in a checkout of it)' ;; # Such a path would have to be escaped twice.
-esac
+source="--git https://github.com/hookkeeper/hookkeeper hookkeeper"
 way="Install it: npm install --global hookkeeper, or with Rust 1.91 or newer: cargo install --locked $source"
 if [ "$event" = run ]; then
   printf 'hookkeeper: %s.%s %s\n' "$missing" "$foreign" "$way" >&2

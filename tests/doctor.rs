@@ -519,7 +519,7 @@ fn programs_on_the_path() {
     fs::remove_file(old.join("hookkeeper")).unwrap();
     symlink(env!("CARGO_BIN_EXE_hookkeeper"), old.join("hookkeeper")).unwrap();
     assert_eq!(doctor(&scratch, &[]).problems(), []);
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("bin");
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("hooks/bin");
     let path = format!("{}:{}", plugin.display(), scratch.env["PATH"]);
     scratch.env.insert("PATH".into(), path);
     let report = doctor(&scratch, &[]);

@@ -66,7 +66,7 @@ fn they_come_with_install_and_go_with_uninstall() {
                 .filter(|line| !line.starts_with("hookkeeper-digest"))
                 .map(|line| format!("{line}\n"))
                 .collect();
-            assert_eq!(without, fs::read_to_string(format!("commands/{name}.md")).unwrap());
+            assert_eq!(without, fs::read_to_string(format!("hooks/commands/{name}.md")).unwrap());
             assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o077, 0o044);
         }
         // Whoever wires the file of one person shows git nothing.

@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
+# The plugin: what the client copies when it is installed from the marketplace, which is the repository.
+PLUGIN = REPOSITORY / "hooks"
 
 
 def by_default(bench):
@@ -36,7 +38,7 @@ def by_plugin(bench):
 
 
 def plugin_hooks():
-    return json.loads((REPOSITORY / "hooks/hooks.json").read_text())["hooks"]
+    return json.loads((PLUGIN / "hooks.json").read_text())["hooks"]
 
 
 def wired(way):

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench import Failure, copy_tree, expect, is_native
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
-VERSION = "hookkeeper " + json.loads((REPOSITORY / "package.json").read_text())["version"]
+VERSION = "hookkeeper " + json.loads((REPOSITORY / "hooks/package.json").read_text())["version"]
 NO_NODE = {"PATH": "/nowhere"}
 
 
@@ -143,11 +143,12 @@ def releases_are_made_of_archives(bench):
                 member.size = len(content)
                 made.addfile(member, io.BytesIO(content))
     copy_tree(REPOSITORY, bench.root / "copy", ("Cargo.toml", "release", "LICENSE", "LICENSE-MIT", "LICENSE-APACHE"))
+    (bench.root / "copy/hooks").mkdir()
     release, packed = bench.root / "copy/release/npm", bench.root / "packed"
     bench.run(release, "pack", "--out", packed, "--programs", archives).works()
     expect("archives", len(list(packed.glob("*.tgz"))), 6)
     bench.run(release, "lock", "--packed", packed).works()
-    lock = json.loads((bench.root / "copy/package-lock.json").read_text())["packages"]
+    lock = json.loads((bench.root / "copy/hooks/package-lock.json").read_text())["packages"]
     for name, entry in lock.items():
         if name:
             archive = packed / f"hookkeeper-{name.rpartition('/')[2]}-{version}.tgz"

@@ -8,25 +8,26 @@ from pathlib import Path
 from bench import copy_tree, expect
 from packages import REPOSITORY, VERSION
 
-PLUGIN = (".claude-plugin", "bin", "commands", "hooks", "package.json", "package-lock.json")
+PLUGIN = REPOSITORY / "hooks"
 START = '{"hook_event_name":"SessionStart","session_id":"s1","source":"startup","transcript_path":"/nowhere/s1.jsonl"}\n'
 HINT = "the program hookkeeper is not installed"
 
 
 def the_lock_names_no_host(bench):
     """Every machine has its own registry. And `release/npm` is what wrote it."""
-    lock = json.loads((REPOSITORY / "package-lock.json").read_text())
+    lock = json.loads((PLUGIN / "package-lock.json").read_text())
     package = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]
-    expect("a host", "http" in (REPOSITORY / "package-lock.json").read_text(), False)
+    expect("a host", "http" in (PLUGIN / "package-lock.json").read_text(), False)
     locked = {name: entry for name, entry in lock["packages"].items() if name}
     expect("versions", {entry["version"] for entry in locked.values()}, {package["version"]})
     expect("optional", all(entry["optional"] for entry in locked.values()), True)
     copy_tree(REPOSITORY, bench.root / "copy", ("Cargo.toml", "release"))
+    (bench.root / "copy/hooks").mkdir()
     bench.run(bench.root / "copy/release/npm", "lock").works()
     for entry in locked.values():
         entry.pop("integrity", None)  # Of a release; the rest is always the same.
-    expect("package-lock.json", json.loads((bench.root / "copy/package-lock.json").read_text()), lock)
-    expect("package.json", (bench.root / "copy/package.json").read_text(), (REPOSITORY / "package.json").read_text())
+    expect("package-lock.json", json.loads((bench.root / "copy/hooks/package-lock.json").read_text()), lock)
+    expect("package.json", (bench.root / "copy/hooks/package.json").read_text(), (PLUGIN / "package.json").read_text())
 
 
 def npm_ci_brings_the_program(bench):
@@ -44,7 +45,7 @@ def a_lock_with_digests(bench):
     """What is not what was released is not installed."""
     for digest, there in (("A" * 86 + "==", False), (None, True)):
         folder = bench.root / f"plugin-{there}"
-        copy_tree(REPOSITORY, folder, PLUGIN)
+        copy_plugin(folder)
         lock = json.loads((folder / "package-lock.json").read_text())
         entry = lock["packages"]["node_modules/@hookkeeper/linux-x64"]
         entry["integrity"] = f"sha512-{digest}" if digest else integrity(bench)
@@ -72,7 +73,7 @@ def a_registry_without_it_leaves_a_hint(bench):
 def a_program_of_another_system(bench):
     """A plugin folder that two machines share: one hint, not an error at every event."""
     folder = bench.root / "plugin"
-    copy_tree(REPOSITORY, folder, PLUGIN)
+    copy_plugin(folder)
     for other in ("darwin-arm64", "linux-arm64", "win32-x64", 'x"y\\z'):
         program = folder / f"node_modules/@hookkeeper/{other}/bin/hookkeeper"
         program.parent.mkdir(parents=True)
@@ -119,21 +120,25 @@ def without_a_root_the_path_stays(bench):
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "$PATH"\n')
     program.chmod(0o755)
-    said = bench.run(REPOSITORY / "hooks/hookkeeper.sh", "PostToolUse", stdin="{}",
+    said = bench.run(PLUGIN / "hookkeeper.sh", "PostToolUse", stdin="{}",
                      env={"CLAUDE_PLUGIN_ROOT": "", "PATH": f"{program.parent}:/usr/bin:/bin"}).works()
     expect("the PATH", said.stdout.startswith(f"{program.parent}:/usr/bin:/bin:"), True, said)
+
+
+def copy_plugin(folder):
+    shutil.copytree(PLUGIN, folder, ignore=shutil.ignore_patterns("node_modules"))
 
 
 def installed_plugin(bench):
     """The plugin's folder, after what the client does; whether the program is in it is the registry's to say."""
     folder = bench.root / "a plugin"
-    copy_tree(REPOSITORY, folder, PLUGIN)
+    copy_plugin(folder)
     bench.npm("ci", "--ignore-scripts", cwd=folder).works()
     return folder
 
 
 def hook(bench, folder, event, payload, env=None):
-    return bench.run(folder / "hooks/hookkeeper.sh", event, stdin=payload,
+    return bench.run(folder / "hookkeeper.sh", event, stdin=payload,
                      env={"CLAUDE_PLUGIN_ROOT": str(folder), **without_program(), **(env or {})})
 
 

@@ -1,4 +1,6 @@
-//! The slash commands that `install` writes for Claude Code: the plugin's own, compiled in.
+//! The slash commands that `install` writes for Claude Code: the plugin's own, compiled in from
+//! `slash/`. The plugin's copies in `hooks/commands/` are made from them: `UPDATE_WIRING=1 cargo test
+//! --lib wiring_files`.
 //!
 //! A file called `commands/hookkeeper/loop.md` in the client's directories is `/hookkeeper:loop`, as
 //! the plugin's is. Each file carries a digest of the rest of it in its front matter, so that any
@@ -20,13 +22,13 @@ pub struct SlashCommand {
 
 /// One for each system, in the order in which people see them.
 pub const ALL: [SlashCommand; 7] = [
-    SlashCommand { name: "loop", text: include_str!("../../../commands/loop.md") },
-    SlashCommand { name: "branch-loop", text: include_str!("../../../commands/branch-loop.md") },
-    SlashCommand { name: "autonomous", text: include_str!("../../../commands/autonomous.md") },
-    SlashCommand { name: "iterative", text: include_str!("../../../commands/iterative.md") },
-    SlashCommand { name: "execute", text: include_str!("../../../commands/execute.md") },
-    SlashCommand { name: "handoff", text: include_str!("../../../commands/handoff.md") },
-    SlashCommand { name: "status", text: include_str!("../../../commands/status.md") },
+    SlashCommand { name: "loop", text: include_str!("slash/loop.md") },
+    SlashCommand { name: "branch-loop", text: include_str!("slash/branch-loop.md") },
+    SlashCommand { name: "autonomous", text: include_str!("slash/autonomous.md") },
+    SlashCommand { name: "iterative", text: include_str!("slash/iterative.md") },
+    SlashCommand { name: "execute", text: include_str!("slash/execute.md") },
+    SlashCommand { name: "handoff", text: include_str!("slash/handoff.md") },
+    SlashCommand { name: "status", text: include_str!("slash/status.md") },
 ];
 
 impl SlashCommand {
@@ -55,9 +57,9 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test reads what the plugin brings")]
+    #[expect(clippy::disallowed_methods, reason = "a test reads the folder of the texts")]
     fn all_of_the_plugins_commands_are_written_and_known_again() {
-        let folder = crate::core::repository::root().join("commands");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("client/slash");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         let mut files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
         let mut names: Vec<String> = ALL.iter().map(SlashCommand::file_name).collect();

@@ -229,21 +229,20 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::RUNS_PROGRAMS;
+    use crate::client::slash_commands;
 
     /// Every rule in the plugin's commands, and every command that it covers.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test reads what the plugin brings")]
     fn no_slash_command_allows_what_runs_programs() {
         let mut known = crate::cli::Arguments::command();
         known.build();
         for name in RUNS_PROGRAMS {
             assert!(known.find_subcommand(name).is_some(), "{name}");
         }
-        let folder = crate::core::repository::root().join("commands");
         let mut rules = 0;
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-            let line = text.lines().find_map(|line| line.strip_prefix("allowed-tools: ")).unwrap();
+        for command in &slash_commands::ALL {
+            let line =
+                command.text.lines().find_map(|line| line.strip_prefix("allowed-tools: ")).unwrap();
             for rule in line.split(", ") {
                 let inner = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
                 let inner = inner.unwrap_or_else(|| panic!("{rule} is not of the shell"));
@@ -264,16 +263,11 @@ mod tests {
 
     /// The plugin's commands tell the model to run ours: each of them must exist.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test reads what the plugin brings")]
     fn the_plugins_commands_run_what_there_is() {
-        let folder = crate::core::repository::root().join("commands");
         let mut known = crate::cli::Arguments::command();
         known.build();
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let text = std::fs::read_to_string(&path).unwrap();
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        for slash_commands::SlashCommand { name, text } in &slash_commands::ALL {
             assert!(text.starts_with("---\ndescription: "), "{name} says what it does");
             assert!(text.contains("\nallowed-tools: Bash(hookkeeper "), "{name} may run us");
             for after in text.split("hookkeeper ").skip(1) {
@@ -288,12 +282,12 @@ mod tests {
                 let any = after.split_whitespace().next().is_some_and(|word| word.contains(":*"));
                 assert!(whole || any, "{name}: `hookkeeper {}`", after.lines().next().unwrap());
             }
-            names.push(name);
+            names.push(*name);
         }
         for name in
             ["autonomous", "branch-loop", "execute", "handoff", "iterative", "loop", "status"]
         {
-            assert!(names.iter().any(|have| have == name), "there is no commands/{name}.md");
+            assert!(names.contains(&name), "there is no /hookkeeper:{name}");
         }
     }
 }

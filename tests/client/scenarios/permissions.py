@@ -4,18 +4,18 @@ import json
 
 from interactive import Interactive, has_terminal
 from script import bash, turns
-from wiring import REPOSITORY, by_plugin, wired
+from wiring import PLUGIN, by_plugin, wired
 
 from .reading import heard, in_another_terminal, wait_until
 
-PLUGIN = ["--plugin-dir", str(REPOSITORY)]
+LOADED = ["--plugin-dir", str(PLUGIN)]
 TASK = "<task><meta><id>L1-001</id></meta><verification><step>Run: touch {made}</step></verification></task>"
 
 
 @wired(by_plugin)
 def gates_are_asked_about(bench, check):
     made = bench.root / "made"
-    client = bench.run("/hookkeeper:loop Add login", args=PLUGIN, asks=True, rules=turns(
+    client = bench.run("/hookkeeper:loop Add login", args=LOADED, asks=True, rules=turns(
         bash("hookkeeper loop start 'Add login' --gate test"), bash(f"hookkeeper gate run test -- touch {made}"),
         bash("hookkeeper loop cancel"), bash(f"hookkeeper run-gate test -- touch {made}"), "done"))
     check.equal("denied", _denied(client), [f"hookkeeper run-gate test -- touch {made}"])
@@ -35,7 +35,7 @@ def verification_is_asked_about(bench, check):
     bench.git("commit", "--quiet", "--message=Plan")
     begin = [bash("hookkeeper execute init tasks"), bash("hookkeeper execute start tasks L1-001")]
     for asked in ("run-verify tasks L1-001", "execute verify tasks L1-001", "execute reset tasks --force"):
-        client = bench.run("/hookkeeper:execute tasks", args=PLUGIN, asks=True, rules=turns(
+        client = bench.run("/hookkeeper:execute tasks", args=LOADED, asks=True, rules=turns(
             *begin, bash(f"hookkeeper {asked}"), "done"))
         check.equal("denied", _denied(client), [f"hookkeeper {asked}"])
         begin = []

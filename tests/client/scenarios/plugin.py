@@ -11,7 +11,7 @@ from pathlib import Path
 
 from audit import hook_runs
 from script import agent, bash, turns
-from wiring import REPOSITORY, by_plugin, path_without, wired
+from wiring import PLUGIN, REPOSITORY, by_plugin, path_without, wired
 
 from .compaction import KEPT, SUMMARY
 from .reading import all_heard, check_closed, events_of, heard, launched, only_entry, user_was_told
@@ -19,9 +19,6 @@ from .reading import all_heard, check_closed, events_of, heard, launched, only_e
 sys.path.append(str(REPOSITORY / "tests/npm"))
 from registry import Registry  # noqa: E402
 
-# What the client reads of a plugin. A copy of it can be at a path of its own.
-PLUGIN = (".claude-plugin", "assets", "bin", "commands", "hooks", "LICENSE", "README.md", "package.json",
-          "package-lock.json")
 HINT = "the program hookkeeper is not installed"
 ADVICE = "HookKeeper: network error, attempt 1 of 3"
 
@@ -29,10 +26,10 @@ ADVICE = "HookKeeper: network error, attempt 1 of 3"
 @wired(by_plugin)
 def plugin(bench, check):
     """An agent, a failure, a compaction and a resume, with the plugin's directory as it is."""
-    first = bench.run("GO audit", "/compact", "go on", args=_loading(REPOSITORY), rules=[SUMMARY, *turns(
+    first = bench.run("GO audit", "/compact", "go on", args=_loading(PLUGIN), rules=[SUMMARY, *turns(
         agent("audit auth", "AUDIT-AUTH"), bash("curl -sS http://127.0.0.1:9/items"), "done", "gone on",
         agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
-    second = bench.run("and again", args=[*_loading(REPOSITORY), "--continue"], rules=turns("done"))
+    second = bench.run("and again", args=[*_loading(PLUGIN), "--continue"], rules=turns("done"))
     check.equal("the session's id", second.session_id, first.session_id)
     check.holds("metrics", only_entry(check, bench.books, first.session_id), {
         "agents": {"spawned": 1, "completed": 1, "failed": 0}, "compactions": 1,
@@ -64,7 +61,7 @@ def _check_counts(check, bench, first, second):
 def plugin_at_a_path_with_spaces(bench, check):
     """The program is not on the PATH, but where `cargo install` puts it."""
     _link(bench, bench.home / ".cargo/bin")
-    client = bench.run("fail", args=_loading(_copied(bench)), env={"PATH": path_without("hookkeeper")},
+    client = bench.run("fail", args=_loading(_copied(bench) / "hooks"), env={"PATH": path_without("hookkeeper")},
                        rules=turns(bash("curl -sS http://127.0.0.1:9/items"), "done"))
     check.contains("what the model heard", heard(client.requests[-1]), ADVICE, times=1)
     check.equal("errors in metrics", only_entry(check, bench.books, client.session_id).get("errors"),
@@ -79,6 +76,7 @@ def plugin_installed(bench, check):
     _claude(bench, check, "plugin", "marketplace", "add", str(folder))
     _claude(bench, check, "plugin", "install", "hookkeeper@hookkeeper")
     _link(bench, bench.home / ".claude/plugins/data/hookkeeper-hookkeeper/bin")
+    check.equal("what the client copied", _files(_installed(bench)), _files(PLUGIN))
     client = bench.run("hello", env={"PATH": path_without("hookkeeper")}, rules=turns("Hello."))
     check.equal("events", events_of(bench.books.log(), client.session_id),
                 ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"])
@@ -121,8 +119,8 @@ def plugin_whose_program_is_nowhere(bench, check):
 @wired(by_plugin)
 def plugin_newer_than_the_program(bench, check):
     """The user hears of it once, and what the program knows is recorded."""
-    folder = _copied(bench)
-    script = folder / "hooks/hookkeeper.sh"
+    folder = _copied(bench) / "hooks"
+    script = folder / "hookkeeper.sh"
     script.write_text(script.read_text().replace(f"version={_version().split()[1]}\n", "version=99.0.0\n"))
     client = bench.run("GO", args=_loading(folder), rules=turns(bash("echo made > made.txt"), "done"))
     check.equal("what the user heard", user_was_told(bench).count("the plugin is 99.0.0"), 1)
@@ -136,13 +134,13 @@ def plugin_newer_than_the_program(bench, check):
 def plugin_without_program(bench, check):
     """One hint per start, and nothing else changes."""
     bench.books_kept = False
-    folder = _copied(bench)
+    folder = _copied(bench) / "hooks"
     nowhere = {"PATH": path_without("hookkeeper")}
     first = bench.run("GO audit", "/compact", "go on", args=_loading(folder), env=nowhere, rules=[SUMMARY, *turns(
         agent("audit auth", "AUDIT-AUTH"), bash("echo made > made.txt"), bash("curl -sS http://127.0.0.1:9/items"), "done", "gone on",
         agents={"AUDIT-AUTH": "- **[S1]** No rate limit (src/login.ts:3)"})])
     check.equal("hints after the first run", user_was_told(bench).count(HINT), 1)
-    check.contains("the hint", user_was_told(bench), f"cargo install --locked --path '{folder}'", times=1)
+    check.contains("the hint", user_was_told(bench), "cargo install --locked --git https://", times=1)
     check.contains("the hint", user_was_told(bench), "npm install --global hookkeeper", times=1)
     check.equal("made.txt", (bench.project / "made.txt").read_text(), "made\n")
     second = bench.run("and again", args=[*_loading(folder), "--continue"], env=nowhere, rules=turns("done"))
@@ -157,7 +155,7 @@ def plugin_without_program(bench, check):
 @wired(by_plugin)
 def plugin_command(bench, check):
     """/hookkeeper:status in the second turn, when the books have something to say."""
-    client = bench.run("GO audit", "/hookkeeper:status", args=_loading(REPOSITORY), rules=turns(
+    client = bench.run("GO audit", "/hookkeeper:status", args=_loading(PLUGIN), rules=turns(
         bash("curl -sS http://127.0.0.1:9/items"), "done", "It says so."))
     last = heard(client.requests[-1])
     check.contains("what the model heard", last, "`hookkeeper status` says:", times=1)
@@ -173,14 +171,19 @@ def plugin_validates(bench, check):
     is not part of the plugin."""
     folder = bench.root / "repository"
     shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns("target", ".git", "node_modules"))
-    for profile in ([], ["--profile", "directory"]):
-        said = _claude(bench, check, "plugin", "validate", str(folder), "--strict", "--json", *profile)
+    # README and licence are the repository's, whose top is known by this.
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    plugin = str(folder / "hooks")
+    for what in ([str(folder)], [plugin], [plugin, "--profile", "directory"]):
+        said = _claude(bench, check, "plugin", "validate", *what, "--strict", "--json")
         report = json.loads(said)
         found = [*report["contents"], report["manifest"]]
         check.equal("errors", [entry["errors"] for entry in found if entry["errors"]], [])
         check.equal("warnings", [entry["warnings"] for entry in found if entry["warnings"]], [])
-        check.holds("the directory's checks", report["directory"], {
-            "findings": [], "undecided": [], "incomplete": False, "failure": None})
+        # The directory takes plugins, not marketplaces.
+        if what[0] == plugin:
+            check.holds("the directory's checks", report["directory"], {
+                "findings": [], "undecided": [], "incomplete": False, "failure": None})
 
 
 def _loading(folder):
@@ -188,12 +191,10 @@ def _loading(folder):
 
 
 def _copied(bench):
+    """The marketplace and its plugin, at a path of their own."""
     folder = bench.root / "a plugin folder"
-    for name in PLUGIN:
-        source = REPOSITORY / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy2
-        folder.mkdir(exist_ok=True)
-        copy(source, folder / name)
+    shutil.copytree(REPOSITORY / ".claude-plugin", folder / ".claude-plugin")
+    shutil.copytree(PLUGIN, folder / "hooks", ignore=shutil.ignore_patterns("node_modules"))
     return folder
 
 
@@ -226,8 +227,19 @@ def _installed_from_git(bench, check, registry):
     (bench.home / ".gitconfig").write_text(f'[url "{where}"]\n\tinsteadOf = {address}\n')
     for arguments in (("marketplace", "add", address), ("install", "hookkeeper@hookkeeper")):
         _claude(bench, check, "plugin", *arguments, env=registry.environment(bench.root / "cache"))
+    return _installed(bench)
+
+
+def _installed(bench):
+    """The plugin's folder in the client's own."""
     installed = json.loads((bench.home / ".claude/plugins/installed_plugins.json").read_text())
     return Path(installed["plugins"]["hookkeeper@hookkeeper"][0]["installPath"])
+
+
+def _files(folder):
+    """All that is in a plugin's folder, but for what npm brings and the client's own marks."""
+    names = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(str(name) for name in names if name.parts[0] not in ("node_modules", ".in_use"))
 
 
 def _platform():
@@ -239,7 +251,7 @@ def _archive():
 
 
 def _version():
-    return "hookkeeper " + json.loads((REPOSITORY / "package.json").read_text())["version"]
+    return "hookkeeper " + json.loads((PLUGIN / "package.json").read_text())["version"]
 
 
 # Nobody is there, and npm does not ask again: the client would wait a minute for it.

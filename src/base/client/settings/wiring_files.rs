@@ -1,27 +1,41 @@
-//! Generates the files that wire us from the table of events, and compares them with what is
-//! there: `settings.example.json` for people, `hooks/hooks.json` for the plugin.
+//! Generates the files that wire us, and compares them with what is there: from the table of
+//! events `settings.example.json` for people and `hooks/hooks.json` for the plugin, from our slash
+//! commands the plugin's `hooks/commands/`.
 
 use crate::client::settings::handler::{Launch, wired_group};
+use crate::client::slash_commands;
 use crate::core::event::{EventRow, Kind};
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test that compares files, and may rewrite them")]
-fn wiring_files_are_what_the_table_of_events_says() {
+fn wiring_files_are_what_the_program_says() {
     let root = crate::core::repository::root();
     let update = std::env::var_os("UPDATE_WIRING").is_some();
-    for (name, expected) in
-        [("settings.example.json", example()), ("hooks/hooks.json", plugin_hooks())]
-    {
-        let path = root.join(name);
+    for (name, expected) in wiring_files() {
+        let path = root.join(&name);
         if update {
             std::fs::write(&path, &expected).unwrap();
         }
         assert_eq!(
             std::fs::read_to_string(&path).unwrap_or_default(),
             expected,
-            "{name} is not what the table of events says: UPDATE_WIRING=1 cargo test --lib wiring_files rewrites it"
+            "{name} is not what the program says: UPDATE_WIRING=1 cargo test --lib wiring_files rewrites it"
         );
     }
+    let commands = std::fs::read_dir(root.join("hooks/commands")).unwrap().count();
+    assert_eq!(commands, slash_commands::ALL.len(), "a file in hooks/commands is nobody's");
+}
+
+/// Each with what has to be in it.
+fn wiring_files() -> Vec<(String, String)> {
+    let mut files = vec![
+        ("settings.example.json".to_owned(), example()),
+        ("hooks/hooks.json".to_owned(), plugin_hooks()),
+    ];
+    for command in &slash_commands::ALL {
+        files.push((format!("hooks/commands/{}", command.file_name()), command.text.to_owned()));
+    }
+    files
 }
 
 fn example() -> String {
@@ -35,7 +49,7 @@ fn example() -> String {
 }
 
 fn plugin_hooks() -> String {
-    let launcher = "${CLAUDE_PLUGIN_ROOT}/hooks/hookkeeper.sh";
+    let launcher = "${CLAUDE_PLUGIN_ROOT}/hookkeeper.sh";
     let description = "HookKeeper keeps state: agents, sessions, errors, compaction";
     let starts = |row: &EventRow| format!(r#""command": "{launcher}", "args": ["{}"]"#, row.wire);
     let handled: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.row().in_plugin).collect();
