@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import unittest
 import zipfile
 from pathlib import Path
@@ -34,6 +35,22 @@ class Room(unittest.TestCase):
     def script(self, name: str, *arguments: str, **env: str) -> subprocess.CompletedProcess:
         command = [sys.executable, HERE / name, *arguments]
         return subprocess.run(command, env=os.environ | env, capture_output=True, text=True)
+
+
+class Licence(unittest.TestCase):
+    def test_both_are_in_the_one_file(self) -> None:
+        package = tomllib.loads((HERE.parent / "Cargo.toml").read_text())["package"]
+        lines = (HERE.parent / "LICENSE").read_text().splitlines()
+        self.assertEqual(lines[0], f"SPDX-License-Identifier: {package['license']}")
+        heads = [line for line in lines if line.startswith("# ")]
+        self.assertEqual(heads, ["# MIT License", "# Apache License, Version 2.0"])
+        apache = lines.index(heads[1])
+        mit = lines[lines.index(heads[0]):apache]
+        self.assertTrue(mit[4].startswith("Permission is hereby granted, free of charge, "))
+        self.assertEqual(mit[-2:], ["SOFTWARE.", ""])
+        sections = [line.split(".")[0] for line in lines[apache:] if line[:1].isdigit()]
+        self.assertEqual(sections, [str(number) for number in range(1, 10)])
+        self.assertEqual(lines[-1], "END OF TERMS AND CONDITIONS")
 
 
 class Archives(Room):
@@ -67,7 +84,7 @@ class Archives(Room):
         archive.write(packed, [(f"{folder}/hookkeeper", Path("/bin/true").read_bytes(), True)], 0)
         ran = self.script("smoke", str(packed))
         self.assertEqual(ran.returncode, 1)
-        self.assertIn("FAILED: not in it: README.md, LICENSE-MIT", ran.stderr)
+        self.assertIn("FAILED: not in it: README.md, LICENSE, settings", ran.stderr)
 
 
 @unittest.skipUnless(sys.platform == "linux" and targets.host_machine() == "x86_64", "looks at a program of this machine")
