@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what deny.toml says of licences, duplicates, banned crates and sources, without a network: .ci/dependencies.py
+"""Holds what .cargo/deny.toml says of licences, duplicates, banned crates and sources, without a network: .ci/dependencies.py
 
 What `cargo deny --offline check licenses bans sources` would say, in a second and without a program to build first.
 Known weaknesses need a database: the workflow asks it.
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    rules = tomllib.loads((ROOT / "deny.toml").read_text())
+    rules = tomllib.loads((ROOT / ".cargo/deny.toml").read_text())
     ran = subprocess.run(["cargo", "metadata", "--locked", "--all-features", "--format-version", "1"], cwd=ROOT,
                          capture_output=True, text=True)
     if ran.returncode != 0:
@@ -32,7 +32,7 @@ def main() -> None:
              *banned(packages, rules["bans"]["deny"]), *sources(packages, rules["sources"]["allow-registry"])]
     print("".join(f"dependencies: {line}\n" for line in wrong), end="", file=sys.stderr)
     if not wrong:
-        print(f"{len(packages)} packages: licences, duplicates and sources are as deny.toml wants them")
+        print(f"{len(packages)} packages: licences, duplicates and sources are as .cargo/deny.toml wants them")
     sys.exit(1 if wrong else 0)
 
 
@@ -91,7 +91,7 @@ def duplicates(packages: list[dict], skipped: list[dict]) -> list[str]:
     accepted = {entry["crate"] for entry in skipped}
     twice = {name for name, found in versions.items() if len(found) > 1}
     for name in sorted(accepted - twice):
-        print(f"{name} is not there twice: it could be taken out of `skip` in deny.toml")
+        print(f"{name} is not there twice: it could be taken out of `skip` in .cargo/deny.toml")
     return [f"{name} is there in {len(versions[name])} versions: {', '.join(sorted(versions[name]))}"
             for name in sorted(twice - accepted)]
 

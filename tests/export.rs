@@ -991,7 +991,7 @@ fn follow_goes_on_sending_until_it_is_told_to_end() {
 #[test]
 fn the_dashboard_asks_for_names_that_exist() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dashboard = fs::read_to_string(here.join("deploy/grafana/hookkeeper.json")).unwrap();
+    let dashboard = fs::read_to_string(here.join("docs/fleet/grafana/hookkeeper.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
     let mut known = String::new();
     for entry in ["names.rs", "counters.rs", "logs.rs", "commands/exporter.rs"] {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The queries of deploy/grafana/hookkeeper.json, run by ClickHouse itself (chdb from PyPI) on what the program really
+"""The queries of docs/fleet/grafana/hookkeeper.json, run by ClickHouse itself (chdb from PyPI) on what the program really
 sends:
 
     python3 tests/fleet/dashboards.py --binary PATH
@@ -54,7 +54,7 @@ def main():
     fill(store, bodies)
     failures = 0
     answers = {}
-    for panel in json.loads((REPOSITORY / "deploy/grafana/hookkeeper.json").read_text())["panels"]:
+    for panel in json.loads((REPOSITORY / "docs/fleet/grafana/hookkeeper.json").read_text())["panels"]:
         sql = panel["targets"][0]["rawSql"]
         for column in ("Timestamp", "TimeUnix"):
             sql = sql.replace(f"$__timeFilter({column})", "1")
