@@ -68,7 +68,7 @@ def version(packed: Path) -> str:
 
 def compiled_in() -> set[tuple[str, str]]:
     """All that the build scripts and the sources include, and what includes it, by their paths in the repository."""
-    schemas = (ROOT / "src/commands/schemas").glob("*.json")
+    schemas = (ROOT / "src/commands/validate/schemas").glob("*.json")
     found = {(str(path.relative_to(ROOT)), "src/commands/build.rs") for path in schemas}
     for source in (ROOT / "src").rglob("*.rs"):
         text = source.read_text().split("#[cfg(test)]\nmod ", 1)[0]

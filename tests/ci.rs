@@ -65,7 +65,8 @@ fn a_dependency_that_may_not_be_there_is_named() {
     let needs = r#"{"nodes":[{"id":"job","dependencies":["old"]},{"id":"old","dependencies":[]}]}"#;
     let metadata =
         format!(r#"{{"packages":[{},{job},{old}],"resolve":{needs}}}"#, packages.join(","));
-    let ended = run_with_cargo("dependencies.py", &[], "dependencies", &format!("echo '{metadata}'"));
+    let ended =
+        run_with_cargo("dependencies.py", &[], "dependencies", &format!("echo '{metadata}'"));
     assert_eq!(ended.status.code(), Some(1));
     assert_eq!(
         String::from_utf8_lossy(&ended.stderr),

@@ -348,9 +348,10 @@ fn the_examples_of_the_format_load_and_stay() {
     )
     .unwrap();
     assert_eq!(state, example);
-    let schema: Value =
-        serde_json::from_str(include_str!("../src/commands/schemas/execute-state.schema.json"))
-            .unwrap();
+    let schema: Value = serde_json::from_str(include_str!(
+        "../src/commands/validate/schemas/execute-state.schema.json"
+    ))
+    .unwrap();
     assert!(jsonschema::is_valid(&schema, &example));
     // It was not begun by this program, which does not know its base branch.
     plan.put("execute-state.json", &example);

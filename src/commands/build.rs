@@ -1,4 +1,4 @@
-//! Collects the files in `schemas/` into one table, so that a new schema is only a new file; and
+//! Collects the files in `validate/schemas/` into one table, so that a new schema is only a new file; and
 //! notes what is built, for `hookkeeper --version --json`.
 
 #![expect(
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn write_schema_table(root: &Path, out: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let dir = root.join("schemas");
+    let dir = root.join("validate/schemas");
     println!("cargo::rerun-if-changed={}", dir.display());
     let mut names: Vec<String> = std::fs::read_dir(&dir)?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())

@@ -224,9 +224,10 @@ impl Plan {
 }
 
 pub fn assert_sound(state: &Value) {
-    let schema: Value =
-        serde_json::from_str(include_str!("../../src/commands/schemas/execute-state.schema.json"))
-            .unwrap();
+    let schema: Value = serde_json::from_str(include_str!(
+        "../../src/commands/validate/schemas/execute-state.schema.json"
+    ))
+    .unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let wrong: Vec<String> =
         validator.iter_errors(state).map(|e| format!("{}: {e}", e.instance_path())).collect();

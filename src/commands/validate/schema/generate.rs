@@ -12,7 +12,7 @@ use crate::state::Declared;
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test that compares files, and may rewrite them")]
 fn the_files_are_what_the_types_say() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("validate/schemas");
     let update = std::env::var_os("UPDATE_SCHEMAS").is_some();
     let all = crate::validate::schema::declared();
     for declared in &all {
@@ -24,7 +24,7 @@ fn the_files_are_what_the_types_say() {
         let is = std::fs::read_to_string(dir.join(&name)).unwrap_or_default();
         assert!(
             is == wanted,
-            "schemas/{name} is not what the types say: UPDATE_SCHEMAS=1 cargo test --lib schema rewrites it"
+            "validate/schemas/{name} is not what the types say: UPDATE_SCHEMAS=1 cargo test -p hookkeeper-commands schema rewrites it"
         );
     }
     let files = std::fs::read_dir(&dir).unwrap().count();

@@ -46,7 +46,7 @@ pub fn text(name: &str) -> Cow<'static, str> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test reads a file of the repository")]
 pub fn text(name: &str) -> Cow<'static, str> {
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("validate/schemas");
     Cow::Owned(std::fs::read_to_string(dir.join(format!("{name}.schema.json"))).unwrap_or_default())
 }
 
