@@ -1,3 +1,6 @@
+//! Data and pure helpers, with no I/O: events, replies, the gate for words, ids, JSON, time, text,
+//! tables, settings, the line of the journal, redaction, graphs.
+
 pub mod command_line;
 pub mod ending;
 pub mod entries;

@@ -1,4 +1,4 @@
-//! Git, started by the command line. Facts that hooks need are read from files (`facts::git`).
+//! Git, started by the command line. Facts that hooks need are read from files (`refs`).
 
 use std::cell::Cell;
 use std::ffi::OsStr;

@@ -4,6 +4,13 @@
 //! turn a line round, hide, or begin a line that looks like ours. What is stored stays as it is; a
 //! [`Reply`](crate::core::reply::Reply) takes only [`Words`], a command prints only [`Printed`], and
 //! both can be made here alone.
+//!
+//! A text becomes one line, whatever it holds: control, escape, direction and invisible characters
+//! are taken out, and it is clipped. For several lines there are `Words::lines`, and [`Printed`] of
+//! lines or of texts whose line breaks stay (`Printed::line` for a line with values in it). Colours
+//! are put on behind the gate (`Printed::painted`). JSON is escaped (`Printed::json`), not changed.
+//! A value inside a suggested command is a [`shell_word`], and is named so. What a command that the
+//! user runs through us prints (`run-gate`, `run-verify`) is passed on as it is.
 
 pub mod printed;
 #[cfg(test)]
@@ -18,7 +25,7 @@ pub use printed::Printed;
 /// So much of one line; a reply as a whole has a limit of its own.
 const LONGEST: usize = 4_000;
 
-/// Lines that have passed the gate. A text becomes one line, whatever it holds.
+/// Lines that have passed the gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Words(String);
 
