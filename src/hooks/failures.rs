@@ -1,5 +1,8 @@
 //! What the events that report failures share: failures are recorded, counted, told of, and made work
 //! where there is something to mend.
+//!
+//! The work item is written before the error's record. If a kill comes between them, the error is
+//! only not counted.
 
 use std::path::Path;
 

@@ -2,6 +2,12 @@
 //! ended, and what the model hears of those that were lost with their client.
 //!
 //! Whatever is said here is a guess. A SubagentStop that comes after all takes its place.
+//!
+//! What is guessed is `provisional`. The late SubagentStop takes it back and counts anew: in the
+//! record, the result, the synthesis, the branch's document, and in the metrics if the session has
+//! ended by then, without opening it. A run of which nothing was seen but its start leaves the
+//! result of the run before. Agents that were lost when their client ended are named once to
+//! whoever goes on with the session (`lost_agents` in the live record and in the metrics).
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
 //! The end of a session: SessionEnd, or the next SessionStart for one whose client is gone.
 //!
-//! Metrics first, then results, errors and work items, then the record itself: a kill in between leaves the
-//! record, and whoever finds it does the rest again with the same outcome.
+//! Metrics first, then results, errors and work items, then the record itself: a kill in between
+//! leaves the record, and whoever finds it closes the session again. The outcome is the same, because
+//! an entry of the metrics is replaced by its id.
 
 use std::path::Path;
 

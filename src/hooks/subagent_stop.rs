@@ -1,4 +1,8 @@
 //! SubagentStop: what the agent found becomes a result, and the result part of the synthesis.
+//!
+//! The result is written before the record. A result without its count is found again at the next
+//! Stop, whose `background_tasks` no longer list the agent. An agent whose start was never seen is
+//! first entered as `ending`: the next Stop sees by the result whether the end was written.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,13 @@
 //! `.claude/branches`: which folder is a branch's, and its hand-offs, which are written once.
+//!
+//! A branch's folder is its name with dashes for slashes. Where another branch has that folder, a
+//! digest is put behind it. `branch` in `state.json` and `agents.json` is the real name and says
+//! whose the folder is. Other tools write the folder's name there: such a folder is taken over
+//! unless git has a branch of that name. A folder with a digest stays its branch's when the other
+//! one goes.
+//!
+//! An agent's entry stays with the branch that it was started on: the folder is in the live record
+//! and in its result.
 
 use std::path::Path;
 

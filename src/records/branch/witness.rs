@@ -1,8 +1,19 @@
 //! The witness: the agents of a branch in its `agents.json`, and which of them are stuck.
 //!
-//! The live records are primary for what runs; here the same events are written down once more, in
-//! a document that outlives sessions. Everything is keyed by id and can be done twice, so that a
-//! kill between two writes is made good by the next event.
+//! The live records are primary for what runs. Here the same events are written down once more, in
+//! a document that outlives sessions. [`Witness`] collects what one event does to these documents
+//! and writes each of them once. Every change is keyed by the agent's id and can be done twice. So
+//! a kill between two writes is made good:
+//!
+//! - A start without its entry is entered at the end.
+//! - An end without its entry is done again with the result, by the next Stop.
+//! - An entry that still runs, of a session that does not know the agent, is closed at the next
+//!   SessionStart.
+//!
+//! An agent is stuck if it runs and has been silent for longer than the threshold, by the newest of
+//! its events and the modification time of its transcript. SessionStart marks that. A tool call of
+//! an agent that was silent so long takes the mark away. Other events do not look: nothing is stuck
+//! that they come from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

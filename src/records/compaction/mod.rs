@@ -1,3 +1,5 @@
+//! Backups of the state from before a compaction.
+
 pub mod backup;
 pub mod panel;
 

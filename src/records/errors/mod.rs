@@ -1,3 +1,5 @@
+//! Errors: their classes, when a retry makes sense, and what became of them.
+
 pub mod advice;
 pub mod classify;
 pub mod compiles;

@@ -1,6 +1,9 @@
 //! `session/live/{session_id}.json`: the primary record of a live session, its counts and its
 //! running agents. `active.json` and `current.json` are copies derived from these records, so that
 //! one atomic replace settles an event and a kill between two writes only leaves a copy behind.
+//!
+//! Running agents are here, and not only in `active.json`, where the v3.0 documents look for them.
+//! So the totals cannot disagree with the list.
 
 use std::collections::BTreeMap;
 

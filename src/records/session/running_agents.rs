@@ -1,5 +1,17 @@
 //! The running agents of a session, as its record and the client's side files together tell of
 //! them: the one way to learn who does what, for hooks and for views.
+//!
+//! Who does what is learnt in four ways:
+//!
+//! 1. the call that names its agent (PostToolUse);
+//! 2. the only call of its type that waits when an agent starts (`task_likely`, until the client's
+//!    files confirm it);
+//! 3. the client's list at a Stop;
+//! 4. the agent's side file (`client/side_file.rs`).
+//!
+//! Only `Agent::identify` and `Agent::take_call` write it down. [`identify`] looks at side files
+//! for whoever opens a record, hooks and views alike, and only while an agent runs whose task is
+//! not certain.
 
 use crate::agents::agent::{Agent, Call, RUNNING};
 use crate::agents::workflow_run::WorkflowRun;
