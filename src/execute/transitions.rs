@@ -1,33 +1,48 @@
-//! Which step leads from where to where. ARCHITECTURE.md has the same table; a test compares them.
+//! Which step leads from where to where: a task goes only where [`STEPS`] leads. Besides, git may
+//! correct any of it (`rebuild`, `resume`), and `reset-task` makes anything but a merged task
+//! `pending`.
+//!
+//! The state of a layer and of the whole, all counts and whose turn it is in the queue are computed
+//! from the tasks before every write.
 
 use crate::execute::Result;
 use crate::execute::document::{Execution, MAX_ATTEMPTS, QueueStatus, TaskRecord, TaskStatus};
 
-/// From, by what, to.
-const TABLE: [(TaskStatus, &str, TaskStatus); 14] = [
-    (TaskStatus::Pending, "`start`", TaskStatus::InProgress),
-    (TaskStatus::InProgress, "`verify` begins", TaskStatus::Verifying),
-    (TaskStatus::InProgress, "`fail`", TaskStatus::Failed),
-    (TaskStatus::Verifying, "all its commands exit with 0", TaskStatus::Verified),
-    (TaskStatus::Verifying, "a command fails or takes too long", TaskStatus::Failed),
-    (TaskStatus::Verifying, "`resume`, when the process was killed", TaskStatus::InProgress),
-    (TaskStatus::Verified, "`merge`, when it is first in the queue", TaskStatus::Merging),
-    (TaskStatus::Verified, "`fail`, when somebody saw what no command did", TaskStatus::Failed),
-    (TaskStatus::Merging, "the base branch has it", TaskStatus::Completed),
-    (TaskStatus::Merging, "a conflict, or nothing to merge", TaskStatus::Failed),
-    (TaskStatus::Merging, "its branch is not what was verified", TaskStatus::InProgress),
-    (TaskStatus::Merging, "`resume`, when the process was killed", TaskStatus::Verified),
-    (TaskStatus::Failed, "`start`, after fewer than five attempts", TaskStatus::InProgress),
-    (TaskStatus::Failed, "at once, after five attempts", TaskStatus::Abandoned),
+/// From, to, and by what.
+const STEPS: [(TaskStatus, TaskStatus); 14] = [
+    // `start`
+    (TaskStatus::Pending, TaskStatus::InProgress),
+    // `verify` begins
+    (TaskStatus::InProgress, TaskStatus::Verifying),
+    // `fail`
+    (TaskStatus::InProgress, TaskStatus::Failed),
+    // all its commands exit with 0
+    (TaskStatus::Verifying, TaskStatus::Verified),
+    // a command fails or takes too long
+    (TaskStatus::Verifying, TaskStatus::Failed),
+    // `resume`, when the process was killed
+    (TaskStatus::Verifying, TaskStatus::InProgress),
+    // `merge`, when it is first in the queue
+    (TaskStatus::Verified, TaskStatus::Merging),
+    // `fail`, when somebody saw what no command did
+    (TaskStatus::Verified, TaskStatus::Failed),
+    // the base branch has it
+    (TaskStatus::Merging, TaskStatus::Completed),
+    // a conflict, or nothing to merge
+    (TaskStatus::Merging, TaskStatus::Failed),
+    // its branch is not what was verified
+    (TaskStatus::Merging, TaskStatus::InProgress),
+    // `resume`, when the process was killed
+    (TaskStatus::Merging, TaskStatus::Verified),
+    // `start`, after fewer than five attempts
+    (TaskStatus::Failed, TaskStatus::InProgress),
+    // at once, after five attempts
+    (TaskStatus::Failed, TaskStatus::Abandoned),
 ];
 
-fn is_allowed(from: TaskStatus, to: TaskStatus) -> bool {
-    TABLE.iter().any(|(have, _, leads)| (*have, *leads) == (from, to))
-}
-
-/// Takes a step that the table has.
+/// Takes a step that there is.
 pub fn advance(id: &str, task: &mut TaskRecord, to: TaskStatus) -> Result<()> {
-    if !is_allowed(task.status, to) {
+    if !STEPS.contains(&(task.status, to)) {
         refuse!("{id}: it is {}", task.status);
     }
     task.status = to;
@@ -117,14 +132,5 @@ mod tests {
             (TaskStatus::Failed, 4, 5)
         );
         assert_eq!(fail_attempt(&mut state, "a", failed(true), NOW), Err("a: it is failed".into()));
-    }
-
-    #[test]
-    fn the_architecture_has_the_same_table() {
-        let text = include_str!("../../ARCHITECTURE.md");
-        for (from, by, to) in TABLE {
-            let row = format!("| `{}` | {by} | `{}` |", from, to);
-            assert!(text.contains(&row), "ARCHITECTURE.md lacks {row}");
-        }
     }
 }
