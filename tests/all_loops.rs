@@ -1,5 +1,5 @@
-//! One behaviour of all loops, through the binary: the table in ARCHITECTURE.md, "Loops: one
-//! behaviour", run over each of them.
+//! One behaviour of all loops, through the binary: what the first page of `src/loops` says of their
+//! commands, run over each of them.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

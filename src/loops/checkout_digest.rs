@@ -1,5 +1,5 @@
-//! What a checkout holds, so that two looks at it can be compared: the commit, what is changed beside
-//! it, and what is in the changed files. Git has bounded time for it.
+//! What a checkout holds, so that two looks at it can be compared: the commit, `git status`, and
+//! what is in the changed files, without `.claude/`. At a Stop git has two seconds for it at most.
 
 use std::path::Path;
 

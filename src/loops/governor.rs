@@ -1,13 +1,35 @@
-//! One governor decides at Stop; the loops only say what they want.
+//! One governor decides at Stop; the loops only say what they want. The first row that fits counts.
+//! The last column has what cases of it are called in `tests/cases/stop/`; a test holds that there
+//! are some for each row.
 //!
-//! | the loop | background agents | blocks in a row | the loop says | the stop |
+//! | the loop is | agents | blocks | the stop is | cases |
 //! |---|---|---|---|---|
-//! | none, or it is over | - | - | - | is allowed, nothing is said |
-//! | promise, limit | - | - | `End` | is allowed, the verdict is told |
-//! | runs | run | - | - | is allowed, nothing is counted: the client wakes the session |
-//! | runs | none | - | `Wait` | is allowed, the user is told what is wanted |
-//! | runs | none | below the client's cap | `Go` | is blocked, with what to do next |
-//! | runs | none | one below the cap | `Go` | is allowed, the loop is `stalled` |
+//! | none, or over | - | - | allowed in silence | `over_says_nothing` |
+//! | another session's | - | - | allowed in silence | `of_another_session` |
+//! | asked by a subagent's stop | - | - | allowed in silence | `in_a_subagent` |
+//! | nobody's, but from here | - | - | as below, adopted first | `of_nobody_is_adopted` |
+//! | nobody's otherwise | - | - | allowed, told once | `of_nobody_is_left_alone` |
+//! | broken, of wrong types | - | - | allowed, told once | `cannot_be_read`, `with_a_word` |
+//! | of a newer version | - | - | allowed, told once | `of_a_newer_version` |
+//! | ended, passed on by hand | - | - | allowed, told | `ended_by_hand` |
+//! | removed, reset | - | - | allowed, told | `whose_file_is_gone`, `was_reset` |
+//! | a queue without its file | - | - | as below, made anew | `is_gone_goes`, `is_broken_goes` |
+//! | `complete` without passes | - | - | as below, made anew | `said_to_be_complete` |
+//! | in an unknown phase | - | - | allowed, told | `in_an_unknown_phase` |
+//! | waiting for a person | any | - | allowed, told what is wanted | `waits_for_a_person` |
+//! | promised | any | - | allowed: `complete` | `completes_by_its_promise` |
+//! | at a limit | any | - | allowed: `capped` | `is_capped` |
+//! | running | run | - | allowed, nothing is counted | `waits_for_a_background` |
+//! | at a second pass in a row | none | - | allowed: `complete` | `at_the_second_pass` |
+//! | at the same work, 3 times | none | - | allowed: `stalled` | `stalled_by_the_same` |
+//! | running | none | cap - 1 | allowed: `stalled` | `stalled_before` |
+//! | running | none | fewer | blocked, with what to do next | `goes_on` |
+//!
+//! `agents` are those in the background: the client wakes the session when one ends. `blocks` are
+//! those in a row, and the cap is the client's. A loop is from here if a command started it here,
+//! or if this very session wrote it; a session that is alone adopts it. Of any other the user is
+//! told how to adopt it. A file that cannot be used stays as it is. What becomes of an iterative
+//! task is in a table of its own, on the first page of `iterative/rules`.
 
 use crate::core::gate::Words;
 use crate::core::time::Time;

@@ -1,4 +1,7 @@
-//! Who drives a loop.
+//! Who drives a loop: whom its file names; else, where a model wrote the file anew and left that
+//! out, whom we remember. Of the autonomous loop `loop/autonomous.json` remembers it. Of the others
+//! a session's record does: it names the folder of its branch loop or task, and has the counter of
+//! its queue loop.
 
 use crate::branch::document::BranchState;
 use crate::branch::folder::BRANCHES;

@@ -1,5 +1,5 @@
 //! The commands that all loops have, with one behaviour: who may change a loop, what becomes of it,
-//! and who is told. The table is in ARCHITECTURE.md, "Loops: one behaviour".
+//! and who is told, as the first page of `loops` says.
 
 pub mod autonomous;
 pub mod branch;

@@ -1,5 +1,6 @@
-//! `loop/autonomous.json`: the autonomous loop as we saw it last. Models write the loop's own file;
-//! what is here holds against it, through sessions, until the loop is over.
+//! `loop/autonomous.json`: the autonomous loop as we saw it last. Models write the loop's own file.
+//! What is here holds against it, for commands and at Stop, through all sessions until another loop
+//! is started.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,18 @@
 //! What is seen of a task's work outside of its documents: the checkout, the outputs of its units,
-//! the commits. Git has bounded time for it; where it does not answer, that is said.
+//! the commits. What counts is seen here, not said by the model.
+//!
+//! The output of a unit is there, not empty, and not as it was when the unit began (its digest is
+//! in the entry that starts it). While a unit is confirmed the checkout stays as it is: HEAD,
+//! `git status` and the contents of changed files, outputs and sources, without the rest of
+//! `.claude/`.
+//!
+//! Git is asked for at most two seconds at a Stop, and only where that decides something: for the
+//! checkout when a unit is said to be done, for commits when HEAD is another. Where git is missing
+//! or does not answer, the log says that commands' changes were not seen.
+//!
+//! What a confirmation has changed is only in the live record of the session that drives the task.
+//! Whoever begins to drive it with a record that has not seen that (a session that was closed and
+//! resumed, another one) makes it work again, in the same iteration.
 
 use std::collections::BTreeMap;
 use std::path::Path;

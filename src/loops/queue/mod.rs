@@ -1,3 +1,5 @@
+//! The loop of the work queue: items and gates, until all of them pass twice in a row.
+
 pub mod document;
 pub mod drive;
 pub mod lifecycle;

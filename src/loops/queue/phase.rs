@@ -1,5 +1,9 @@
-//! Which phase the loop is in, by what happens in it. The rules are those of ARCHITECTURE.md, "The
-//! phases of the queue loop"; `loop phase` corrects what they get wrong.
+//! Which phase the loop is in: `status` and `phase` move by what happens ([`next`]), and
+//! `loop phase` corrects what that gets wrong. A loop starts in CONTEXTUALIZE.
+//!
+//! A tool call is noted in the live record, and only where it leads to another phase: the first
+//! call of an iteration and its first change are written there anyway. The queue and LOOP_STATE.md
+//! follow at the next Stop, gate or item.
 
 use crate::core::event::Event;
 use crate::loops::queue::document::Queue;
@@ -20,13 +24,13 @@ pub const PHASES: [(&str, &str); 8] = [
 /// What happens in an iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// A tool call that changes no file.
+    /// Any other tool call.
     Looks,
-    /// A list of what to do, or an item of the queue.
+    /// A list of what to do (`TodoWrite`, plan mode), or an item that is added or begun.
     Plans,
-    /// A tool call that changes a file.
+    /// A tool call that changes a file outside of `.claude/state`.
     Changes,
-    /// A gate that passes, or warns; whether it runs tests.
+    /// A gate that passes, or warns; whether its name says that it runs tests.
     Passes { is_test: bool },
     /// A gate that fails.
     Fails,

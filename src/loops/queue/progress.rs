@@ -1,4 +1,8 @@
 //! Whether the work of a loop moves: by what can be seen, not by what is said.
+//!
+//! HEAD, items, gates' results and files that a tool changed are looked at first. Where none of
+//! them tells anything after a turn with tools, the checkout is compared with the one of the Stop
+//! before, for what commands change. Without an answer from git the rest decides.
 
 use crate::core::id::sha256_hex;
 use crate::loops::queue::document::{Gate, Queue, Stall};

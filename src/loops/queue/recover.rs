@@ -1,6 +1,13 @@
-//! A queue whose loop was lost: somebody removed, emptied or broke its file while a session drove it.
-//! It is made anew from what that session keeps and from LOOP_STATE.md, and said. With the page gone
-//! too the loop was reset, which ends it.
+//! A queue whose loop was lost: its file is gone or makes no sense while a session drives it.
+//!
+//! The session keeps the loop's task, gates, limits and phase in its live record
+//! (`session/queue_note.rs`), LOOP_STATE.md has the rest (`page` reads what `render` writes). From
+//! these the next Stop, command or "stop the loop" makes the queue anew, and says so. Passes have
+//! to be earned again. What could not be read is kept in quarantine. With the page gone too
+//! (`rm -rf .claude/state/loop`) the loop was reset: it ends, and that is said.
+//!
+//! A file in the specification's form, which has no status, is another tool's loop: `loop adopt`
+//! takes it up with what its page says, `loop start` refuses to drop it.
 
 use crate::loops::queue::document::{PASSES, Queue};
 use crate::loops::queue::page::{self, LoopStateText, Page};

@@ -1,4 +1,5 @@
-//! `cancel`: a task ends at once, whatever its files look like.
+//! `cancel`: a task ends at once, whatever its files look like. No readable file is needed: at the
+//! least the task is taken from the session's record.
 
 use anyhow::{Error, bail};
 

@@ -1,5 +1,9 @@
-//! A model may write the loop's file. What it says against what we saw last: moves with their receipts are
-//! taken over, others are taken back.
+//! A model may write the loop's file. What it says against what we saw last: moves with their
+//! receipts are taken over, others are taken back.
+//!
+//! A model that moves the phase itself may pass several at once. Without a valid, new receipt the
+//! phase is moved back once. The second time it is let through, with an entry in `errors`, but
+//! stays unproven. It is never let past acceptance tests that nobody approved.
 
 use crate::core::text::{Extra, clip};
 use crate::core::time::{self, Time};

@@ -1,8 +1,32 @@
-//! The phases of the autonomous loop, what each has to show, and which one follows.
+//! The phases of the autonomous loop, what each has to show, and which one follows. A test compares
+//! this table with the code below it.
 //!
-//! brainstorm → plan → spec_test → deepen → work → review → (fix → re_review)* → compound → test →
-//! ship. Findings in review or re_review, or a failing test phase, lead to fix; with no round left
-//! nothing follows them.
+//! | phase | its receipt names | when | then |
+//! |---|---|---|---|
+//! | brainstorm | a document | always | plan |
+//! | plan | a document | always | spec_test |
+//! | spec_test | a document | always | deepen |
+//! | deepen | a document | always | work |
+//! | work | a commit | always | review |
+//! | review | a summary | findings and rounds | fix |
+//! | review | a summary | no findings | compound |
+//! | fix | a commit | always | re_review |
+//! | re_review | a summary | findings and rounds | fix |
+//! | re_review | a summary | no findings | compound |
+//! | compound | a document | always | test |
+//! | test | a commit | findings and rounds | fix |
+//! | test | a commit | no findings | ship |
+//! | ship | a release | the promise, all phases proven, nothing open | the loop is complete |
+//!
+//! Findings are P1 findings of a review, or failures of a test phase. Rounds are
+//! `fix_review_cycles < max_fix_cycles`, counted when a re_review ends. Findings with no round left
+//! end the loop (`capped`, and an entry in `errors`), unless a person says ship (`limits`,
+//! `consent`).
+//!
+//! A phase is left with `hookkeeper autonomous advance`, or by a model that edits the file, which
+//! is judged at the next Stop (`edited`). One that took `max_phase_iterations` is left without a
+//! receipt, with an entry in `errors`. A spec_test left so waits for a person all the same, and a
+//! ship ends the loop.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -162,5 +186,47 @@ impl Phase {
             command.push_str(" --pr-url URL");
         }
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The machine and the table above it say the same.
+    #[test]
+    fn the_phases_are_as_in_the_table() {
+        let rows = include_str!("phase.rs").lines().filter_map(|line| line.strip_prefix("//! | "));
+        let mut said = Vec::new();
+        for row in rows.skip(1) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            said.push(cells[..4].iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
+        let last = "ship | a release | the promise, all phases proven, nothing open";
+        assert_eq!(said.pop().unwrap()[..3].join(" | "), last);
+        let mut is = Vec::new();
+        for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Ship) {
+            let proof = match phase.proof() {
+                Proof::Document => "a document",
+                Proof::Commit => "a commit",
+                Proof::Summary => "a summary",
+                Proof::Release => "a release",
+            };
+            let other = phase.next(false, true).unwrap();
+            assert_eq!(phase.next(false, false), Some(other), "rounds without findings");
+            let without = if phase.finds() { None } else { Some(other) };
+            assert_eq!(phase.next(true, false), without, "findings without rounds");
+            let row = |when: &str, then: Phase| {
+                [phase.name(), proof, when, then.name()].map(str::to_owned).to_vec()
+            };
+            match phase.next(true, true).unwrap() {
+                mended if mended != other => {
+                    is.extend([row("findings and rounds", mended), row("no findings", other)]);
+                }
+                _ => is.push(row("always", other)),
+            }
+        }
+        assert_eq!(said, is);
+        assert_eq!((Phase::Ship.proof(), Phase::Ship.next(true, true)), (Proof::Release, None));
     }
 }

@@ -1,5 +1,11 @@
 //! Whether phases are proven. Git is asked elsewhere; here is what it has to be asked, and what its
 //! answers come to.
+//!
+//! A command and a Stop ask git the same (`git/history.rs`): whether the commit is in the history
+//! of HEAD, was made since the phase began and since the last receipt, and for a document wrote
+//! that file. At a Stop git has two seconds at most, and is asked only where a phase was moved, or
+//! in ship. A release is a pull request, a tag that names a commit of the loop, or a merge that was
+//! made in the phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 

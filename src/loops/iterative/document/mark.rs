@@ -1,4 +1,8 @@
-//! How an entry of ours is told from one that others wrote into the log.
+//! How an entry of ours is told from one that others wrote into the log: if it moves something, it
+//! ends with a digest of what moves, in a comment that a rendered page does not show. That is no
+//! secret, only something that nobody writes by accident: models take our entries for a form to
+//! fill in. Lines of others record and move nothing. Before the first mark (a log from before there
+//! were any) the rules alone decide (`rebuild::allowed`).
 
 use crate::core::id::sha256_hex;
 use crate::loops::iterative::document::progress::{Entry, Step};
@@ -6,8 +10,7 @@ use crate::loops::iterative::document::progress::{Entry, Step};
 pub const MARK: &str = "<!-- hookkeeper ";
 
 impl Entry {
-    /// The last line of an entry that moves something. Models take our entries for a form to fill in,
-    /// and what they write must not move anything: no other entry has this mark.
+    /// The last line of an entry that moves something; no other entry has this mark.
     pub fn mark(&self) -> Option<String> {
         let step = self.step.as_ref().map(Step::text);
         let moves = [&step, &self.phase, &self.session, &self.verdict, &self.state];

@@ -1,6 +1,7 @@
-//! `.claude/iterative/{slug}/`: a task that is worked on in units, each of them worked on, confirmed
-//! and verified. `progress.md` is primary for what happened, `state.json` is what follows from it;
-//! what a unit is about comes from the plan (`tasks.md`, `plan.md`).
+//! `.claude/iterative/{slug}/`: a task that is worked on in units, each of them worked on,
+//! confirmed and verified. `progress.md` is primary for what happened, `state.json` is what follows
+//! from it; what a unit is about comes from the plan (`tasks.md`, `plan.md`). There is one file
+//! here for each document; [`task_documents`] holds them together.
 
 pub mod brief;
 pub mod by_hand;

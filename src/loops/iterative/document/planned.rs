@@ -1,5 +1,5 @@
-//! What a plan says of its units. Only what stands under its own heading counts: people keep check
-//! lists of their own in the same file.
+//! What a plan says of its units. Units are what stands under `## Tasks` or `## Phases`: people
+//! keep check lists of their own in the same file.
 
 use crate::loops::iterative::document::needs::chain;
 use crate::loops::iterative::document::unit::is_id;

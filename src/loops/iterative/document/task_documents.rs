@@ -1,8 +1,12 @@
 //! A task's documents together: the state as the log makes it, and what is to be written.
 //!
-//! Every change is an entry in the log first ([`TaskDocuments::record`]); the state is what the entry makes of
-//! it. So the log is enough to make the state again, and a kill between the two writes is healed by
-//! whoever opens the documents next.
+//! Every change is an entry in the log first ([`TaskDocuments::record`]), which is refused if it
+//! breaks the lifecycle. The state is what the entry makes of it (`rebuild::apply`), so `rebuild`
+//! is the same function over all entries. A kill between the two writes, or a state that somebody
+//! edited, is found and put right by whoever opens the documents next.
+//!
+//! A log without any entry of ours gets one with the whole state before the first change. Nothing
+//! but the log and the state is needed to go on: a plan that cannot be read holds nothing up.
 
 use std::fmt;
 

@@ -1,5 +1,41 @@
 //! Iterative tasks: each unit is worked on, confirmed with the same prompt, verified, and then the
 //! next one comes whose needs are done.
+//!
+//! A task says what it wants by the unit at work. One transition at most is made at a stop, and
+//! whatever moves is an entry in `progress.md`. The last column has what cases of a row are called
+//! in `tests/cases/stop/`, behind `iterative_`; a test holds that there are some.
+//!
+//! | the unit at work | the model says | what becomes of it | the stop is | cases |
+//! |---|---|---|---|---|
+//! | none: the governor's rows | - | as there | as there | `of_nobody` |
+//! | any; state.json is lost | - | as the log has it, as below | blocked, told | `is_made_anew` |
+//! | none: no log, no state | - | nothing, the files stay | allowed, told | `without_a_log` |
+//! | none: an unknown phase | - | nothing, the files stay | allowed, told | `in_an_unknown` |
+//! | none: not in `execute` | - | nothing | allowed in silence | `in_discovery` |
+//! | none: a person was asked | - | nothing | allowed in silence | `asks_once` |
+//! | any; an agent runs | - | nothing, not counted | allowed | `waits_for` |
+//! | any; state.json differs | - | as the log has it, as below | blocked, told | `conflicting` |
+//! | `in_progress` | nothing that counts | the next iteration | blocked | `goes_on` |
+//! | `in_progress`, bad output | DONE | the next iteration | blocked | `done_without` |
+//! | `in_progress` | DONE | `confirming` | blocked, same prompt | `said_done` |
+//! | `confirming`, no change | DONE | `verifying` | blocked: verify it | `confirmed_is` |
+//! | `confirming`, a change | DONE | `in_progress` | blocked | `that_changed` |
+//! | `confirming` | nothing | `in_progress` | blocked | `without_a_signal` |
+//! | `verifying` | GAPS | `in_progress` | blocked | `gaps_go_back` |
+//! | `verifying`, third time | GAPS | `blocked` | as for BLOCKED | `third_gaps` |
+//! | `verifying` | VERIFIED | `done`, the next unit | blocked, next unit | `starts_the_next` |
+//! | `verifying`, the last | VERIFIED | `done`, the review | blocked, the review | `last_unit` |
+//! | none: under review | TASK_VERIFIED | delivered | allowed: `complete` | `completes` |
+//! | any | BLOCKED | `blocked` | blocked, another unit | `blocked_goes_on` |
+//! | any; no other can go on | BLOCKED | `blocked` | allowed, user asked | `blocked_asks` |
+//! | any; iterations used up | anything | `timeout` | as for BLOCKED | `timeout_` |
+//! | any; cap - 1 blocks in a row | - | stays | allowed: `stalled` | `stalls_before` |
+//!
+//! What is blocked comes with what remains, or with what is wrong. A lost state is made anew at a
+//! Stop only for the session that drives the task. Output is bad that is missing, empty or as it
+//! was. From `confirming` back to `in_progress` is the next iteration. The next unit is one whose
+//! needs are done. TASK_VERIFIED counts if the outputs are there. With anything else the review
+//! goes on; after five turns a person is asked.
 
 pub mod advance;
 pub mod output;

@@ -1,5 +1,6 @@
-//! The end of a task: when all its units are closed, the whole is reviewed (`verify`), and what it
-//! made is delivered (`deliver`).
+//! The end of a task: when all its units are closed, the whole is reviewed (phase `verify`), and
+//! what it made is delivered (`deliver`) at `TASK_VERIFIED`. A unit that is added in between is
+//! next.
 
 use crate::core::text::{capital, plural};
 use crate::loops::Verdict;
