@@ -1,5 +1,5 @@
 //! State that somebody else made: committed and cloned, or unpacked from an archive. None of it is
-//! read before a person says so, whatever is run; then all of it is. ARCHITECTURE.md, "Trust".
+//! read before a person says so, whatever is run; then all of it is (`src/store/origin.rs`).
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,8 @@
 //! Where the state lives: finding `.claude/state`, making it, and its lock file.
+//!
+//! A `.claude` that is a link is asked about in git's index whenever it is opened, at every event;
+//! only then. One that git tracks is not followed, and one event of a session says so. Nor is one
+//! where the index does not tell.
 
 use std::fs::File;
 use std::io;

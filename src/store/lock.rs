@@ -100,8 +100,8 @@ pub fn acquire_in<T>(
 }
 
 /// The first try costs two system calls. Only if the lock is held does a second thread wait in the
-/// kernel, which wakes it the moment the lock is free; asking again and again would be slower and
-/// unfair.
+/// kernel, which wakes it the moment the lock is free; asking again and again would be slower for two
+/// and unfair for sixty-four.
 fn acquire_within(lock: Lock, patience: Duration) -> io::Result<Taken> {
     if lock.try_now()? {
         return Ok(Taken::Yes(lock));

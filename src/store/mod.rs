@@ -21,8 +21,21 @@
 //!    leaves the old one or the new one under the document's name.
 //!    Documents whose bytes would not change are not written. The order is the plan's: first what
 //!    is primary, then the copies that the next event derives again.
-//! 7. **Tell** the session's [`journal`], in one append. If the directory is no longer what its path leads to, all this was for
-//!    nothing, and begins again. Let go of the lock by exiting.
+//! 7. **Tell** the session's [`journal`], in one append. Let go of the lock by exiting.
+//!
+//! Two decisions that one would not guess:
+//!
+//! - **One name for new files.** A killed process leaves at most this one file, and the next event
+//!   removes it with one system call. A temporary file beside each document would have to be looked
+//!   for in every directory.
+//! - **Exchange, not rename.** On ext4 a rename over an existing file waits for the new file's
+//!   blocks to be allocated: about 190 µs, against 55 µs for an atomic exchange of the two names
+//!   and the removal of the old file. What has to survive a power cut is synced before that, the
+//!   rest does not have to be.
+//!
+//! An event that was written to state which is no longer there begins again: at the end the
+//! directory is compared with its path. `uninstall --purge` moves everything to another name under
+//! the lock before it deletes.
 
 pub mod archive;
 pub mod dir;

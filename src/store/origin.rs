@@ -1,10 +1,29 @@
-//! Whether the state was made here, on this file system, by this program; ARCHITECTURE.md, "Trust".
+//! Whether the state was made here, on this file system, by this program. State is this machine's
+//! only if this program made it here: a checkout, an archive or a copy can bring any bytes, but not
+//! an inode number and a birth time of its own choice.
 //!
-//! A mark names the inode of a file, the moment when it came to be, and since when things beside the
-//! state are believed. The lock file has its own mark in it, so that one look and one short read
-//! prove it; `.gitignore` has that of the directory, for when somebody has removed the lock. Where a
-//! file system keeps no birth times, the lock stays empty and `.gitignore` has the moment of the
-//! lock's last change. On Windows it stays empty too: nobody could read it while it is held.
+//! **The mark** names the inode of a file, its birth time, and since when things beside the state
+//! are believed. The lock file has its own mark in it. It is open at every event anyway, so one
+//! `statx` and one short read prove it. `.gitignore` has the mark of the directory, for when
+//! somebody has removed the lock. Where a file system keeps no birth times, the lock stays empty
+//! and `.gitignore` has the moment of the lock's last change (so `chown -R` needs a
+//! `hookkeeper trust` there). On Windows the lock stays empty too: nobody could read it while it is
+//! held.
+//!
+//! There is no registry: a throw-away home, another user or a renamed project change nothing. A
+//! move to another file system is a copy; `hookkeeper trust` mends that. Who can make a disk image
+//! or a snapshot, or is this user, can make a mark. State of a version without marks counts as
+//! unmarked: a planted one would look the same.
+//!
+//! **Beside the state** (`branches/X`, `iterative/X`, `plans/X.md`, `autonomous-loop.json`,
+//! `hookkeeper.json`) models and people write too. What came to be after the mark was written here.
+//! What is older came with the checkout and is not there for any reader, until its place is needed:
+//! then it is moved to a room ([`untrusted`](crate::store::untrusted)). If the clock is set back,
+//! the mark follows, and what was older by then is written down in it.
+//!
+//! **An execution's state** lies where its user says. The lock beside it has a mark and the digest
+//! of what was written last; else the project's own `executions.json` must know it, and git must
+//! not have brought it.
 
 use std::fs::File;
 use std::io;

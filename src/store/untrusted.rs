@@ -1,4 +1,17 @@
 //! What is not this machine's: found, moved out of the way, and taken up when a person says so.
+//!
+//! **State without a mark** is moved to `.claude/state/untrusted-N` as a whole, under the lock,
+//! entry by entry, so that directory and lock stay the same for who waits. The mark comes last.
+//! Nothing there is read before `hookkeeper trust`. For who reads without the lock (`View`) such a
+//! directory is no state at all.
+//!
+//! **What git brings later** (tracked files overwrite ignored ones) is found in git's index at
+//! SessionStart and by commands. What is tracked, and has the time and size that git left or is not
+//! merged yet, is not believed. In the state directory it is moved away. Beside it, its path is
+//! noted in the mark, which all events read. What a person trusted is remembered by git's id of the
+//! content (`.trusted`).
+//!
+//! The user hears once of every room that was made, and `doctor` (HK010) names it.
 
 use std::collections::BTreeSet;
 

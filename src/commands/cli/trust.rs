@@ -1,5 +1,8 @@
-//! `hookkeeper trust`: state that was not made on this machine is shown, and taken up if a person
-//! says so.
+//! `hookkeeper trust`: state that was not made on this machine is shown, with names and sizes, and
+//! taken up if a person says so: all of it, or the paths that are named. The rest is moved to a
+//! room before there is a mark. What has been written here since stays, and is named.
+//!
+//! It refuses to run inside Claude Code. No loop is driven by it.
 
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,17 @@
 //!
 //! This is the interface. What a system has to do itself is in the file of that system; what can be
 //! said with that is here and in the files beside.
+//!
+//! # Systems
+//!
+//! What differs between Linux, macOS and Windows is whole files, chosen in three places: here
+//! (`unix/` with `linux.rs` and `apple.rs`, `windows/`), in `process/mod.rs` (`system`:
+//! `process/unix/`, `process/windows/`) and in `process/processes/mod.rs`. Nothing else may name a
+//! system but by `cfg!` in a pure function whose Windows half is tested on Linux (`core/text.rs`,
+//! `core/command_line.rs`, `core/id.rs`, `name` here). Our own code has no unsafe on any of them:
+//! `rustix` is for Unix, `winapi-util` (index and links of a file), `win32job` (what ends together)
+//! and `sysinfo` are for the others, and off the quiet path. `docs/systems.md` has the differences
+//! that users see, and what could not be tried.
 
 mod append;
 mod name;

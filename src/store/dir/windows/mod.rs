@@ -3,6 +3,9 @@
 //! rename it, remove it or put a link in its place, and its path leads to it. Whatever is opened by
 //! name is opened itself, never what it leads to, and is refused if it is a link (a symlink, a
 //! junction, a mount point).
+//!
+//! Whoever moves or removes a folder of ours lets go of it first (`Folders::forget`,
+//! `archive_results`, `purge`).
 
 #![expect(clippy::disallowed_methods, reason = "this is how Windows names files")]
 
