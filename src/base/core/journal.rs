@@ -1,5 +1,10 @@
 //! A line of a session's journal: what happened, when, in which agent. Lines are only ever added
 //! (`store/journal`), so a line says all that there is to know about its subject by itself.
+//!
+//! Every line has `v`, `time` (UTC, milliseconds), `kind` and `session`; a line of a hook run has
+//! its `event`, and `us`, `wrote` and `outcome`. `agent`, `prompt_id`, `call` and `ms` are there
+//! where they are known. What `what`, `target`, `text`, `failed` and `record` say depends on the
+//! kind ([`EntryKind`]). `schemas/journal.schema.json` is made from [`Entry`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -52,7 +57,7 @@ pub enum EntryKind {
     Stop,
     /// A loop: its kind in `loop`, which one in `target`, what became of it in `what`, why in `text`.
     Loop,
-    /// A gate: its name in `target`, what it says in `what`.
+    /// A gate: its name in `target`, its status in `what`, what it said in `record`.
     Gate,
     /// A hand-off: its type in `what`, its file in `target`, the whole of it in `text`.
     Handoff,

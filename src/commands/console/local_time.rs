@@ -1,4 +1,8 @@
-//! Times for people: in their own time zone. JSON keeps the state's UTC.
+//! Times for people: in their own time zone (`Process::local`). Files and `--json` have UTC.
+//!
+//! That is chrono's `clock` feature, which brings iana-time-zone: reading the time zone files
+//! correctly (`TZ` as a name, a path or a rule, transitions to come) is not ours to write again.
+//! Only commands call it; the hook path does not.
 
 use chrono::Datelike as _;
 

@@ -1,5 +1,8 @@
 //! What happened: the journals of all sessions, as people ask for them. The lines themselves are
 //! `core/journal`, their files `store/journal`.
+//!
+//! `describe` has the words for a line, `filter` what `--since`, `--event` and `--agent` mean,
+//! `ledger` puts ended and live sessions together.
 
 pub mod agents;
 pub mod commands;

@@ -1,13 +1,51 @@
-//! `journal/{session}.jsonl`: what happened in a session, one line for each thing, only ever added
-//! to ([`Entry`]). What belongs to no session (a payload that could not be read) is in
-//! `journal/no-session.jsonl`.
+//! `journal/{session}.jsonl`: what happened in a session, JSON lines that are only ever added
+//! ([`Entry`]). It is what people look back on (`log`, `search`, `sessions show`, reports, costs).
+//! No hook reads it.
 //!
-//! A hook run makes one append, of all its lines, after its documents are committed and before it
-//! answers: what was acknowledged is here, unless the machine or the process died in the middle of
-//! the write. Such a line is passed over by [`read`] and ended by the next append. Who has the lock
-//! also limits the folder ([`prune`]); an event that goes to the spool tells so without the lock,
-//! because an append of one write needs none. Nothing here is synced, and nothing here fails a
-//! hook: the documents matter more.
+//! - **One append for each run.** A run has one line of its own (`kind` from the event's row: a
+//!   tool call, a prompt, a stop, or a mere `run`). Behind it, in the same write, is one for each
+//!   thing that came of it (`Plan::tell`: an agent's end, an error, a recovery, a loop's verdict).
+//!   So the path without a change writes one line, and nothing is written twice. Commands tell too
+//!   (`Store::tell`: gates, hand-offs, loops), after their commit.
+//! - **Committed, told, answered.** A run that exits with 0 has told, unless the write itself
+//!   failed. History is never a reason to fail, and nothing waits for it or is synced for it: the
+//!   documents matter more. A kill before the append loses a line of an event that nobody
+//!   acknowledged; its document is there.
+//! - **The lock.** Hook runs append under it, because they have it anyway. Who does not get it (its
+//!   event goes to the spool, or its payload was rejected) appends without: one `write` with
+//!   `O_APPEND` is whole. What changes more than the end of a file (turning it over, removing old
+//!   ones: [`prune`]) is only done under the lock.
+//! - **Torn lines.** A process that dies in its write, or a full disk, leaves a line without its
+//!   end. Before each append the last byte is read; if it is no line break, one is put before the
+//!   new lines. Readers pass over what is no line of ours, and count it ([`read`]).
+//! - **What waited** is told when it is played, with its own time, after a `spooled` line of the
+//!   run that put it aside. It is looked for at the end of the file first, because a player may
+//!   have been killed. So lines of one file are nearly in order of time, not quite; who needs the
+//!   order sorts.
+//! - **Errors, results, findings and verdicts of ended sessions** are read from here (and results,
+//!   whole, from `results-archive/` as long as they are there). SessionEnd therefore writes no
+//!   further file, only its own lines.
+//! - **Bounds.** A text has 4,000 characters (an agent's prompt and report 16 KB, a hand-off 64
+//!   KB), a line 512 KB: beyond it its `text` and `record` go. A file is turned over at 3 MB to
+//!   `{session}.1.jsonl`, whose predecessor goes. For all of them `keep_sessions` and
+//!   `keep_megabytes` hold: looked at when a session's first line is written (sizes at each
+//!   sixteenth one), and by `gc`. The oldest go, by when they were last added to, but never a live
+//!   session's.
+//! - **No session.** A payload that could not be read is told in `no-session.jsonl`. Other stems
+//!   are made by `FileStem`, which gives no id that name.
+//! - **Newer versions.** A kind or a field that is not known is passed over (`log --json` has the
+//!   line). A line with a larger `v` is left out, and counted, whatever else is in it; `validate`
+//!   leaves it alone. So is one whose `time` is none.
+//! - **Clocks that jump.** A line may be older than the one before it by years. What is asked for
+//!   since a time is therefore filtered; only files that nothing was added to since then are not
+//!   read.
+//! - **Only what is not there is absent.** A journal that cannot be opened, or is no file, is
+//!   counted in `passed_over()`; `trouble()` says why the folder cannot be read.
+//!
+//! To read: `view.journal()`, then `of_stem(stem, Order::NewestFirst)` for a session ([`stem`]) or
+//! `newest_first()` for all sessions as one. Both are iterators of [`Entry`], tolerant, with
+//! `passed_over()` at the end, and hold 64 KB at a time. `entry.record.read::<AgentResult>()` gives
+//! a document back.
 
 pub mod lost;
 mod matching;

@@ -1,5 +1,22 @@
-//! What a session and its agents used, by day, agent and model: tokens, and dollars by the client's own
-//! cost lines or else by the price table. From their transcripts as a whole.
+//! What a session and its agents used, by day, agent and model: tokens, and dollars by the client's
+//! own cost lines or else by the price table.
+//!
+//! - The session's transcript and its agents' are counted once, at its end: 64 MB of them, and
+//!   `usage_partial` says if that was not all. Each answer counts once, by its message's id.
+//! - The client's own total holds ([`cost_line`](crate::client::transcript::cost_line)), for tokens
+//!   too. What it has beyond the answers (the summary of a compaction, titles) is the main
+//!   thread's, on the day of the newest answer.
+//! - Seen with real clients (`tests/transcripts/client-*`): 0.2.126 wrote `costUSD` beside each
+//!   answer. 1.0.8 to 2.1.200 wrote nothing, so requests that no transcript keeps are not in the
+//!   count. 2.1.325 and 2.1.327 write `cost-state` when they leave, over all stretches of a
+//!   session.
+//! - In a fork that total has the other session's too: answers with its `requestSessionId` are
+//!   taken out, by the price table.
+//! - Answers behind the total (a session that went on) are added by the price table, and rows by
+//!   agent, day and model are shares of it.
+//! - The metrics keep rows by day and model, the `end` line of the journal also by agent: the
+//!   metrics are written anew at each end, the line once. Where a transcript is gone, what an
+//!   earlier end knew stays.
 
 use std::collections::BTreeMap;
 use std::fs::File;

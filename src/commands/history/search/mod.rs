@@ -1,4 +1,8 @@
 //! A text in everything that is kept: journals, results of agents, hand-offs.
+//!
+//! The text is looked for in raw bytes (`store/journal/matching.rs`, [`needle`]), and only lines
+//! that have it are parsed. Sessions come newest first. The search stops when it has enough that is
+//! newer than all of the next session.
 
 pub mod hits;
 pub mod needle;
