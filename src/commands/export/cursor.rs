@@ -1,5 +1,6 @@
-//! `state/export/cursor.json`: how far the journals were sent. There is no second log: the journals
-//! are the outbox, and this is what the one who sends remembers between two runs.
+//! `state/export/cursor.json`: how far the journals were sent, which is all that the one who sends
+//! remembers between two runs. By session it has the file, by a digest of its first line, because a
+//! journal that is turned over changes its name, and the byte behind the last line that was taken.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,12 @@
-//! Sending what has not been sent: a batch, then the cursor, then the next batch. Whatever ends it in
-//! between, the next one goes on behind the last batch that was taken; a batch may then arrive twice,
-//! under the same ids.
+//! Sending what has not been sent: a batch, then the cursor, then the next batch. A batch is built
+//! from a copy of the cursor, which takes the cursor's place when the batch was taken. Whatever
+//! ends it in between, the next one goes on behind the last batch that was taken; a batch may then
+//! arrive twice, under the same ids.
 //!
-//! Logs and traces go one way as long as both are taken. One that is not stays behind with a place of
-//! its own (`Cursor::behind`), and the other one goes on; when it has caught up, they go together again.
+//! Logs and traces have one place as long as both are taken. One that is not stays behind with a
+//! place of its own (`Cursor::behind`, one at most), and the other one goes on; when it has caught
+//! up, they go together again. A line that is refused is given up only when a later one was taken:
+//! before that it may be the endpoint.
 
 use serde::Serialize;
 

@@ -1,9 +1,16 @@
-//! What happened, sent elsewhere: the journals as OTLP logs, spans and metrics (`docs/fleet.md`).
+//! What happened, sent elsewhere: the journals as OTLP logs, spans and metrics. `docs/fleet.md` has
+//! names, settings and what is promised.
 //!
-//! The journals are the outbox. A hook does nothing for it but what it does anyway; whoever sends
+//! **The journals are the outbox.** They are append-only, bounded (`keep_sessions`,
+//! `keep_megabytes`) and crash-safe already. A second log would cost every hook another open and
+//! write, and the two could differ. So a hook does nothing for export; whoever sends
 //! (`hookkeeper export flush`, by hand, by a service or by a hook that the client runs `async`)
-//! remembers how far it has come ([`cursor`]). What is decided here does no I/O but through the
-//! journal and a [`flush::Transport`]; only `commands` knows a network.
+//! keeps a [`cursor`].
+//!
+//! What is decided here does no I/O but through the journal and a [`flush::Transport`], which the
+//! commands give it; the tests give it a collector on loopback. `answer` judges answers, `step`
+//! what follows from them, `faults` what is said of it and when it is tried again. Only `commands`
+//! knows a network.
 
 pub mod answer;
 pub mod backlog;

@@ -2,6 +2,9 @@
 //!
 //! A span is sent when it is over. What has only begun is shown by a mark: a span without length
 //! below the one that will follow ([`names::PENDING`]), so that a trace view shows what runs now.
+//!
+//! What a span needs from earlier lines (when its turn, its agent, its session began) is in the
+//! cursor ([`Track`]), so no line is read twice.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! `export/lost.jsonl`: journals that went while somebody was sending them elsewhere (`export/`), one
-//! line each, so that what was never sent can be counted. Written only where there is a folder
-//! `export/`, and only when a file goes: when a journal is turned over, or is too old.
+//! `export/lost.jsonl`: journals that went while somebody was sending them elsewhere (`export/`). A
+//! line says which file went and how large it was, so that the next flush can count what was never
+//! sent: exactly in bytes, in lines by their mean. Written only where there is a folder `export/`,
+//! and only when a file goes: once in 3 MB when a journal is turned over, or once for a session
+//! that is too old; never on the usual path.
 
 use crate::process::positioned::FileExt as _;
 

@@ -1,5 +1,6 @@
-//! Entries that send what happened (`hookkeeper export flush --hook`), beside ours and with `async`:
-//! the client waits for none of them. Only in files of one's own.
+//! Entries that send what happened (`hookkeeper export flush --hook`), beside ours and with
+//! `async`: the client waits for none of them. Only in files of one's own. They are known by
+//! `export` as their first word, and go with ours at `uninstall`.
 
 use serde_json::json;
 

@@ -1,5 +1,9 @@
 //! OTLP over HTTP: JSON, with gzip where there is a network in between. The one place of the program
 //! that knows a network.
+//!
+//! JSON, not protobuf: a record costs 3.5 µs of CPU, gzip makes it 12 times smaller, and a
+//! generated protobuf would bring prost and a build step. ureq, rustls with ring, the system's
+//! certificates (rustls-native-certs) and flate2 are 21 crates on Linux.
 
 use std::io::Write as _;
 use std::path::Path;
