@@ -1,4 +1,10 @@
 //! The log of the base branch: which tasks it has.
+//!
+//! A task is merged if the base branch itself, since the execution began, has a commit with its
+//! `Task-Id:` trailer, or a merge of `worktree-ID`, or its last known commit. Where nobody knows
+//! where the execution began (another tool's state), a commit whose subject names it will do
+//! (`feat(L2-001): …`). `Task-Base:` beside the trailer names the commit that the execution began
+//! with, because another one may have the same ids; two unfinished ones may not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,8 @@
-//! How a task gets to the base branch. The merge commit is made first, without touching anything that
-//! can be seen; then the checkout is moved to it in one step, which git does only if nothing of the
-//! user's is in its way. A kill leaves the old commit or the new one, or a checkout on its way from
-//! one to the other (`partial_checkout.rs`).
+//! How a task gets to the base branch. `git merge-tree` and `git commit-tree` write objects only,
+//! and their commit is noted in the claim. Then `git merge --ff-only` moves branch and checkout to
+//! it in one step, which git does only if nothing of the user's is in the way. After a kill the
+//! base branch has the commit or not, and git says which; the checkout may be on its way from one
+//! to the other (`partial_checkout`).
 
 use std::collections::BTreeSet;
 

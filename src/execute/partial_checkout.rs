@@ -1,5 +1,7 @@
-//! A checkout that git was killed in between two commits: which of their files it holds, and how it is
-//! brought to its end. Whatever is of neither commit was written by somebody else.
+//! A checkout that git was killed in between two commits: which of their files it holds, and how it
+//! is brought to its end, file by file. Whatever is of neither commit was written by somebody else:
+//! then nothing is done, and the task waits again. Git leaves `index.lock` when it is killed while
+//! writing files; that is noted in the claim before the lock is removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

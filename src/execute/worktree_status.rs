@@ -1,5 +1,6 @@
-//! What a task's worktree holds that its branch does not have. Only what is on the branch is verified
-//! and merged, and whoever takes a worktree away takes the rest away with it.
+//! What a task's worktree holds that its branch does not have. A worktree with anything else in it
+//! is not verified, not merged and not removed; only what the verification's own commands left goes
+//! with it.
 
 use std::path::Path;
 

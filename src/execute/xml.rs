@@ -1,5 +1,6 @@
-//! Task files as XML: what may not be in one, and where a broken one is broken. A document type is
-//! refused, so nothing can be expanded or fetched.
+//! Task files as XML, read with roxmltree, which keeps places for errors: what may not be in one,
+//! and where a broken one is broken. A document type is refused, so nothing can be expanded or
+//! fetched; depth and number of nodes are limited.
 
 use roxmltree::{Document, Error, Node, ParsingOptions, TextPos};
 
