@@ -1,4 +1,6 @@
 //! That there are slash commands: the model hears of them once in a project, where they can be used.
+//!
+//! That it did is `commands_told` in `notices.json`, which SessionStart reads anyway.
 
 use crate::session::notices::Notices;
 use crate::state::State;

@@ -1,5 +1,5 @@
-//! Our slash commands in a `commands/hookkeeper` folder of the client: written and taken out again.
-//! What somebody has changed stays, and nothing goes through a link.
+//! Our slash commands in a `commands/hookkeeper` folder of the client: written and taken out again,
+//! under the lock and through no link. What somebody has changed stays.
 
 use std::io;
 

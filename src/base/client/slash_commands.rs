@@ -1,10 +1,14 @@
-//! The slash commands that `install` writes for Claude Code: the plugin's own, compiled in from
-//! `slash/`. The plugin's copies in `hooks/commands/` are made from them: `UPDATE_WIRING=1 cargo test
-//! --lib wiring_files`.
+//! The slash commands that `install --commands` writes for Claude Code: the plugin's own, compiled in
+//! from `slash/`. The plugin's copies in `hooks/commands/` are made from them: `UPDATE_WIRING=1 cargo
+//! test -p hookkeeper-base wiring_files`.
 //!
-//! A file called `commands/hookkeeper/loop.md` in the client's directories is `/hookkeeper:loop`, as
-//! the plugin's is. Each file carries a digest of the rest of it in its front matter, so that any
-//! version of this program, on any machine, sees whether somebody has changed it.
+//! A file called `commands/hookkeeper/loop.md` below `.claude`, or in the client's own directory,
+//! is `/hookkeeper:loop`, as the plugin's is (tried with 2.1.325,
+//! `tests/client/scenarios/install.py`). Each file has a digest of its other lines as a key of its
+//! front matter, which the client passes over and the model does not see. So there is no record of
+//! what was written: any version, on any machine, knows a file of any version that nobody has
+//! changed. A checkout may bring a file with a right digest; all that follows is that `install`
+//! replaces it and `uninstall` removes it.
 
 use crate::core::id::sha256_hex;
 

@@ -1,5 +1,12 @@
 //! A settings file of the client, edited as the state is: under a lock, replaced whole, with a
 //! numbered backup. It is its user's file, so its mode, its owner and a symlink to it stay.
+//!
+//! `install` keeps a numbered copy of the file and its digest afterwards
+//! (`.claude/state/settings/`, for the user scope `hookkeeper/settings/` in the client's
+//! directory). `uninstall` follows these steps back as long as the digests match, and so gives the
+//! old bytes back. Where something else changed the file, it takes out our entries and what became
+//! empty by that. Entries of ours that were there before `install` go too: `uninstall` never leaves
+//! us wired. Where the record is not believed ([`installs`]), the structure of the file decides.
 
 pub mod installs;
 pub mod paths;

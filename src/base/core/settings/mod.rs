@@ -1,8 +1,18 @@
 //! `.claude/hookkeeper.json`: what a project may set. All of it is optional; a value of the wrong
 //! type is reported and its default holds.
 //!
-//! [`table`] declares every setting once. Here they are read, as fast as a hook needs it;
-//! [`layers`] says for people where each value comes from.
+//! [`table`] declares every setting once. Hooks read one file, once ([`Settings::read`]): a list of
+//! rows, no second file, no environment. Commands that need all [`layers`] ask
+//! `project.resolved_settings()`, which also knows where each value comes from. Unknown keys stay
+//! and are named with the nearest known one by `config list` and `doctor`; hooks do not look. Those
+//! of a file that is not believed are not repeated.
+//!
+//! **Switches.** A document belongs to a system by `is_on` in its row: with the system off,
+//! `State::for_hook` does not read it, and `commit` leaves it alone. What is decided without a
+//! document asks `context.settings.systems` (`hooks/mod.rs`, `LoopKind::is_on`, `failures`,
+//! `open_handoffs`, `execution_task`, the journal, notices). Commands read and change all
+//! documents; `cli/systems.rs` says which of them refuse while their system is off, and which only
+//! mention it.
 
 pub mod export;
 pub mod field;

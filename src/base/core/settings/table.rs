@@ -1,4 +1,5 @@
-//! Every setting, one row each. Reading and checking, `hookkeeper config`, the schema, the table in
+//! Every setting, one row each: key, kind with limits and default, where the value goes, who may
+//! set it, one sentence. Reading and checking, `hookkeeper config`, the schema, the table in
 //! `docs/settings.md` and what a file that came with a checkout may set all follow from it.
 
 use crate::core::settings::export::{check_endpoint, check_header};

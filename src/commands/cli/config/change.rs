@@ -1,4 +1,7 @@
-//! `config set` and `config unset`: one value of a file, under the lock; the rest of it stays.
+//! `config set` and `config unset`: one value of a file, under the lock; the rest of its text stays
+//! (`client/settings/keys.rs`). A file that came with a checkout and sets more than is harmless is
+//! not written into: written by us, all of it would be believed. What only a person sets is refused
+//! inside Claude Code.
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;

@@ -1,4 +1,6 @@
-//! `hookkeeper replay`: payloads once more, on a copy of the state, with all that they did.
+//! `hookkeeper replay`: payloads once more, on a copy of the state, with all that they did. The
+//! program is started as the client would, with `HOOKKEEPER_STATE_ROOT` naming the directory whose
+//! `.claude` has the copy; everything else (git, transcripts, paths) is the project's own.
 
 pub mod input;
 pub mod tree;
