@@ -2,7 +2,9 @@
 //!
 //! On Linux the C runtime calls us directly. Rust's own start-up would read
 //! `/proc/self/maps` to find the stack's guard page, which costs about a sixth of an empty
-//! process; all that it does besides and that we need is in [`Process::real`].
+//! process; all that it does besides and that we need is in [`Process::real`]. That takes the one
+//! `#[expect(unsafe_code)]` of the program, on an attribute; the library forbids unsafe code. What
+//! else was taken out of a start is in `benches/README.md`.
 #![cfg_attr(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")), no_main)]
 
 use std::io::Write;

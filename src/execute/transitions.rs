@@ -1,9 +1,6 @@
 //! Which step leads from where to where: a task goes only where [`STEPS`] leads. Besides, git may
 //! correct any of it (`rebuild`, `resume`), and `reset-task` makes anything but a merged task
 //! `pending`.
-//!
-//! The state of a layer and of the whole, all counts and whose turn it is in the queue are computed
-//! from the tasks before every write.
 
 use crate::execute::Result;
 use crate::execute::document::{Execution, MAX_ATTEMPTS, QueueStatus, TaskRecord, TaskStatus};

@@ -1,5 +1,8 @@
 //! `hookkeeper --help`: the commands in groups. clap knows no groups of commands, so the list is ours,
 //! made from this table and from what clap knows of each command.
+//!
+//! Each command is in one group by its name; one without a group fails a test, and so does an
+//! argument without a description, or an example that is longer than 80 columns.
 
 use clap::Command;
 

@@ -1,5 +1,5 @@
-//! A line on the terminal for what takes long: what is done, and for how long already. It comes after
-//! a second, on stderr, and goes when the work is done.
+//! A line on the terminal for what may take longer than a second: what is done, and for how long
+//! already. It comes after a second, on stderr, and goes before anything else is printed.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};

@@ -1,5 +1,6 @@
-//! A command that was not called as it can be. The command line says so with an exit code of its own
-//! (64), whether clap sees it or the command itself.
+//! A command that was not called as it can be. The command line says so with an exit code of its
+//! own (64), whether clap sees it or the command itself. Otherwise a command ends with 0, or with
+//! 1: it could not. `run-gate` gives the exit code of what it ran.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
 //! `{tasks_path}/execute-state.json`, schema 2.0: tasks in layers, each on a branch of its own, and
 //! the queue in which they are merged.
 //!
-//! Counts in `layers` and `metrics`, the state of a layer and of the whole are computed from the
-//! tasks before every write ([`Execution::settle`]); what a file says about them is never believed.
+//! Counts in `layers` and `metrics`, the state of a layer and of the whole, and whose turn it is in the
+//! queue are computed from the tasks before every write ([`derived`]); what a file says about them is
+//! never believed.
 
 pub mod derived;
 pub mod remote;

@@ -1,5 +1,16 @@
-//! `hookkeeper demo`: a recorded session of the real client, played through the hooks into a scratch
-//! project. Nothing else is needed, and nothing of the user's is touched.
+//! `hookkeeper demo`: a recorded session of the real client, played through the hooks into a
+//! scratch project. Nothing else is needed, and nothing of the user's is touched.
+//!
+//! The session was recorded with a scripted model (`tests/client/record_demo.py`) and is compiled
+//! in. A step is a payload for the hooks, a line of a transcript, a file that a tool wrote, or a
+//! command of ours that the model ran. Transcripts are kept as far as something of ours reads them,
+//! without the client's own prompts and lists of tools.
+//!
+//! The clock is moved, not frozen: `HOOKKEEPER_FIXED_TIME="from 2026-…"` gives a process a clock
+//! that runs on from that moment. So times, ages and the report are those of five minutes that end
+//! now, while ids and the times that hooks take are real. The view on the terminal is that of
+//! `status --watch`, with a clock that runs as fast as the session is played
+//! (`Process::with_clock`).
 
 pub mod narrator;
 pub mod player;

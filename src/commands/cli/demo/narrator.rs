@@ -1,4 +1,6 @@
 //! What happens in the scratch project, told line by line, by the minutes and seconds of the session.
+//!
+//! Where there is no screen, these are the journal's new lines as they come.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,8 @@
 //! Plays the steps of a recording: each payload through the program itself, as the client would start
 //! it, each command of the model as the model's shell would.
+//!
+//! It knows when a step is due. All that is started has `HOME` and `CLAUDE_CONFIG_DIR` in the
+//! scratch directory.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -52,6 +52,7 @@ pub struct Arguments {
     /// Dollars at most, by what the session's transcript says of tokens and their price
     #[arg(long, value_name = "USD", default_value_t = BUDGET_USD as f64)]
     budget: f64,
+    #[expect(rustdoc::invalid_html_tags, reason = "the help is not HTML")]
     /// What the model says between <promise> tags when it is shipped
     #[arg(long, visible_alias = "completion-promise", value_name = "TEXT", default_value = PROMISE)]
     promise: String,

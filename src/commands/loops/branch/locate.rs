@@ -109,7 +109,7 @@ impl BranchLoops<'_> {
     }
 
     /// The branch that is meant: the one that is named or checked out, unless none was named and the
-    /// loop is [`BranchLoops::elsewhere`].
+    /// loop that the session drives is another branch's.
     fn locate(&self, mut branch: String, mut key: BranchKey, state: &State) -> Located {
         if let Some(other) = self.branch_of_driven_loop(&key, state) {
             branch = other.as_str().to_owned();

@@ -30,6 +30,7 @@ pub enum LoopStep {
         /// Minutes at most
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         max_minutes: Option<u64>,
+        #[expect(rustdoc::invalid_html_tags, reason = "the help is not HTML")]
         /// What the model says between <promise> tags when it is done
         #[arg(long, value_name = "TEXT", default_value = PROMISE)]
         promise: String,

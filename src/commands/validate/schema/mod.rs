@@ -1,6 +1,6 @@
 //! The JSON Schemas of the documents, and the check against them.
 //!
-//! The files in `schemas/` are generated from the types of the documents by a test ([`generate`]), which
+//! The files in `schemas/` are generated from the types of the documents by a test (`generate`), which
 //! fails when they differ. So neither the generator nor a general validator is in the program: it
 //! has the files, and a small [`checker`] for the part of JSON Schema that they use.
 

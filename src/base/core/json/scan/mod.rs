@@ -1,5 +1,9 @@
 //! A quick walk over JSON text: whether it is well formed, and where its parts stand. Nothing is
 //! decoded and nothing is copied, so a document costs about three instructions per byte.
+//!
+//! Documents that grow by entries (metrics, errors, a branch's agents) are read so
+//! (`core/entries.rs`). What the scan refuses is read by serde_json, which says what is wrong with
+//! it.
 
 #[cfg(test)]
 pub mod tests;
