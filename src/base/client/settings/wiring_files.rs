@@ -1,10 +1,18 @@
 //! Generates the files that wire us, and compares them with what is there: from the table of
 //! events `settings.example.json` for people and `hooks/hooks.json` for the plugin, from our slash
-//! commands the plugin's `hooks/commands/`.
+//! commands the plugin's `hooks/commands/`; and the cases whose settings file has every hook of ours.
+
+use serde::Serialize as _;
+use serde_json::ser::{PrettyFormatter, Serializer};
+use serde_json::{Value, json};
+
 
 use crate::client::settings::handler::{Launch, wired_group};
 use crate::client::slash_commands;
 use crate::core::event::{EventRow, Kind};
+
+/// Cases of `config_change` that are about a file with every hook.
+const WITH_EVERY_HOOK: [&str; 2] = ["a_time_out_that_drops_our_entry", "all_hooks_are_off"];
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test that compares files, and may rewrite them")]
@@ -36,6 +44,42 @@ fn wiring_files() -> Vec<(String, String)> {
         files.push((format!("hooks/commands/{}", command.file_name()), command.text.to_owned()));
     }
     files
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test that compares files, and may rewrite them")]
+fn wiring_files_of_cases_have_every_hook() {
+    let cases = crate::core::repository::root().join("tests/cases/config_change");
+    let update = std::env::var_os("UPDATE_WIRING").is_some();
+    for case in WITH_EVERY_HOOK {
+        let path = cases.join(case).join("before/.claude/settings.local.json");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let expected = with_every_hook(&text);
+        if update {
+            std::fs::write(&path, &expected).unwrap();
+            continue;
+        }
+        assert_eq!(
+            text, expected,
+            "{case} lacks a hook: UPDATE_WIRING=1 cargo test --lib wiring_files enters it, \
+             UPDATE_CASES=1 cargo test --test cases -- config_change/ writes what follows"
+        );
+    }
+}
+
+fn with_every_hook(text: &str) -> String {
+    let mut settings: Value = serde_json::from_str(text).unwrap();
+    let hooks = settings.pointer_mut("/hooks").unwrap().as_object_mut().unwrap();
+    for kind in Kind::ALL {
+        let group =
+            json!({"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"]}]});
+        hooks.entry(kind.row().wire).or_insert_with(|| json!([group]));
+    }
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(b" ");
+    settings.serialize(&mut Serializer::with_formatter(&mut bytes, formatter)).unwrap();
+    bytes.push(b'\n');
+    String::from_utf8(bytes).unwrap()
 }
 
 fn example() -> String {
