@@ -104,6 +104,11 @@ impl Kind {
     }
 }
 
+/// The kind that there may be several of.
+fn task() -> &'static Kind {
+    KINDS.iter().find(|kind| kind.title == "task work").unwrap()
+}
+
 struct Sessions(Scratch);
 
 impl std::ops::Deref for Sessions {
@@ -315,7 +320,7 @@ fn a_second_loop_of_a_kind_is_refused() {
         }
     }
     // There may be several tasks, each with a session of its own.
-    let scratch = KINDS[3].started();
+    let scratch = task().started();
     let second = ["iterative", "new", "second", "--task", "x", "--mode", "development"];
     let says = "drives the task work: `hookkeeper iterative cancel` ends it";
     refused(&acting(&scratch, Some(OWNER)).run(&second, b""), says);
@@ -431,7 +436,7 @@ fn two_loops_do_not_wait_for_one_session() {
     // Tasks too.
     let scratch = Scratch::new();
     let person = acting(&scratch, None);
-    good(KINDS[3].run(&person, KINDS[3].start));
+    good(task().run(&person, task().start));
     let second = ["new", "second", "--task", "x", "--mode", "development"];
-    refused(&KINDS[3].run(&person, &second), "waits for the next session already, the task work");
+    refused(&task().run(&person, &second), "waits for the next session already, the task work");
 }

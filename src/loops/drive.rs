@@ -38,7 +38,7 @@ struct Finder {
     lost: fn(&mut Plan, &mut Live, &Turn) -> Option<Decision>,
 }
 
-static FINDERS: [Finder; 4] = [
+static FINDERS: [Finder; LoopKind::ALL.len()] = [
     Finder { kind: LoopKind::Queue, owner: queue::owner, find: queue::find, lost: queue::lost },
     Finder {
         kind: LoopKind::Autonomous,

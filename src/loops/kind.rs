@@ -23,6 +23,8 @@ pub enum LoopKind {
 }
 
 impl LoopKind {
+    pub const ALL: [Self; 4] = [Self::Queue, Self::Autonomous, Self::Branch, Self::Iterative];
+
     /// How the commands of such a loop begin.
     pub fn command(self) -> &'static str {
         self.words().0

@@ -16,13 +16,10 @@ use crate::state::State;
 /// Why such a loop ended.
 pub const ASKED: &str = "the user asked to stop";
 
-const KINDS: [LoopKind; 4] =
-    [LoopKind::Queue, LoopKind::Autonomous, LoopKind::Branch, LoopKind::Iterative];
-
 /// The loop that a session drives, by what we keep of it, and whose document cannot be read or is
 /// gone: its kind and its folder.
 pub fn unreadable(live: &Live, state: &State) -> Option<(LoopKind, String)> {
-    KINDS.into_iter().find_map(|kind| {
+    LoopKind::ALL.into_iter().find_map(|kind| {
         let folder = kind.note(live)?;
         is_unreadable(kind, folder, live, state).then(|| (kind, folder.to_owned()))
     })

@@ -45,7 +45,9 @@ def recorded(name):
     """The path of one payload of the real client for an event, below `tests/payloads`."""
     found = [path.relative_to(PAYLOADS).as_posix() for path in sorted(PAYLOADS.glob(f"*/*-{name}.json"))]
     found.sort(key=lambda path: not path.startswith("implement-login/"))
-    return CHOSEN.get(name) or next(iter(found))
+    if not found:
+        raise SystemExit(f"no payload of {name} in tests/payloads: record one (hookkeeper record on), or make one up and say so in tests/recorded.rs")
+    return CHOSEN.get(name) or found[0]
 
 
 class Skip(Exception):
