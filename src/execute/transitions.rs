@@ -1,4 +1,4 @@
-//! Which step leads from where to where: a task goes only where [`STEPS`] leads. Besides, git may
+//! Which step leads from where to where: a task goes only where `STEPS` leads. Besides, git may
 //! correct any of it (`rebuild`, `resume`), and `reset-task` makes anything but a merged task
 //! `pending`.
 

@@ -1,7 +1,7 @@
 //! A session and the loop that it drives: whose loop it is, and what becomes of a Stop.
 //!
 //! One file per kind of loop, with what is different: how such a loop is found, and what is said of
-//! one that is gone. The order in [`FINDERS`] is that in which loops that nobody owns are adopted.
+//! one that is gone. The order in `FINDERS` is that in which loops that nobody owns are adopted.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! One handler in a settings file: whether it is ours, and whether it is as it should be.
 //!
 //! A file of one's own starts the program in exec form, by its path. The shared one starts it
-//! through a shell that looks for it first ([`GUARDED`]), because a missing program is an error at
+//! through a shell that looks for it first (`GUARDED`), because a missing program is an error at
 //! every event otherwise. Tried with 2.1.139, 2.1.200, 2.1.300 and 2.1.325
 //! (`tests/client/scenarios/install.py`). A script in the project would cost the same shell, and be
 //! missing wherever somebody shares the settings without it; `sh` in exec form would run the

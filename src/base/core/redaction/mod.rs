@@ -1,8 +1,8 @@
 //! Takes secrets out of text before it is stored: keys of the common shapes, bearer tokens,
 //! passwords in URLs, flags and assignments, private keys. Ids, paths and hashes stay.
 //!
-//! [`scan`] goes over a text once; what it looks for stands in the tables of [`tokens`], [`names`],
-//! [`places`] and [`arguments`]. A project's own [`patterns`] come after it.
+//! `scan` goes over a text once; what it looks for stands in the tables of `tokens`, `names`,
+//! `places` and `arguments`. A project's own `patterns` come after it.
 
 mod arguments;
 mod classes;

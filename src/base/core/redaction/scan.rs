@@ -1,5 +1,5 @@
 //! One pass over a text from left to right. What could be the beginning of a secret is told by one
-//! byte; what is looked up from there is bounded, or remembered in [`Runs`].
+//! byte; what is looked up from there is bounded, or remembered in `Runs`.
 
 use std::ops::Range;
 
