@@ -6,7 +6,6 @@ use serde::Serialize as _;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 
-
 use crate::client::settings::handler::{Launch, wired_group};
 use crate::client::slash_commands;
 use crate::core::event::{EventRow, Kind};
