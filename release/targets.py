@@ -89,8 +89,14 @@ def named(triples: list[str]) -> list[Target]:
     return [known[triple] for triple in triples] or list(TARGETS)
 
 
-def version(root: Path) -> str:
-    """The version in Cargo.toml: the first in it is the package's."""
+def package(root: Path) -> dict:
+    """What Cargo.toml says of the package that has the program, with what all members of the workspace share."""
     import tomllib
 
-    return tomllib.loads((root / "Cargo.toml").read_text())["package"]["version"]
+    manifest = tomllib.loads((root / "Cargo.toml").read_text())
+    shared, own = manifest["workspace"]["package"], manifest["package"]
+    return {key: shared[key] if value == {"workspace": True} else value for key, value in own.items()}
+
+
+def version(root: Path) -> str:
+    return package(root)["version"]

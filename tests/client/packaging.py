@@ -2,9 +2,12 @@
 import json
 import os
 import subprocess
-import tomllib
+import sys
 
 from wiring import PLUGIN, REPOSITORY, path_without, plugin_hooks
+
+sys.path.append(str(REPOSITORY / "release"))
+import targets  # noqa: E402
 
 LAUNCHER = "hookkeeper.sh"
 # The oldest client that is promised does not know it, and drops all hooks of a plugin that has it.
@@ -20,7 +23,7 @@ def check_packaging(check):
         check.contains(f"settings.example.json: {event}", hook["command"], GUARD, times=1)
     for event, hook in handlers(plugin):
         check.holds(f"hooks.json: {event}", hook, {"command": "${CLAUDE_PLUGIN_ROOT}/" + LAUNCHER, "args": [event]})
-    package = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]
+    package = targets.package(REPOSITORY)
     check_launcher(check, package)
     check_npm(check, package["version"])
     same = {key: package[key] for key in ("name", "description", "license", "keywords")}

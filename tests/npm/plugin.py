@@ -2,11 +2,14 @@
 import json
 import os
 import shutil
-import tomllib
+import sys
 from pathlib import Path
 
 from bench import copy_tree, expect
 from packages import REPOSITORY, VERSION
+
+sys.path.append(str(REPOSITORY / "release"))
+import targets  # noqa: E402
 
 PLUGIN = REPOSITORY / "hooks"
 START = '{"hook_event_name":"SessionStart","session_id":"s1","source":"startup","transcript_path":"/nowhere/s1.jsonl"}\n'
@@ -16,10 +19,9 @@ HINT = "the program hookkeeper is not installed"
 def the_lock_names_no_host(bench):
     """Every machine has its own registry. And `release/npm` is what wrote it."""
     lock = json.loads((PLUGIN / "package-lock.json").read_text())
-    package = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["package"]
     expect("a host", "http" in (PLUGIN / "package-lock.json").read_text(), False)
     locked = {name: entry for name, entry in lock["packages"].items() if name}
-    expect("versions", {entry["version"] for entry in locked.values()}, {package["version"]})
+    expect("versions", {entry["version"] for entry in locked.values()}, {targets.version(REPOSITORY)})
     expect("optional", all(entry["optional"] for entry in locked.values()), True)
     copy_tree(REPOSITORY, bench.root / "copy", ("Cargo.toml", "release"))
     (bench.root / "copy/hooks").mkdir()
