@@ -29,7 +29,7 @@ def main() -> None:
     skipped = below(metadata, {entry["crate"] for entry in rules["bans"]["skip-tree"]})
     counted = [package for package in packages if package.get("id") not in skipped]
     wrong = [*licences(packages, rules["licenses"]["allow"]), *duplicates(counted, rules["bans"]["skip"]),
-             *banned(packages, rules["bans"]["deny"]), *sources(packages, rules["sources"]["allow-registry"])]
+             *banned(metadata, rules["bans"]["deny"]), *sources(packages, rules["sources"]["allow-registry"])]
     print("".join(f"dependencies: {line}\n" for line in wrong), end="", file=sys.stderr)
     if not wrong:
         print(f"{len(packages)} packages: licences, duplicates and sources are as .cargo/deny.toml wants them")
@@ -96,9 +96,22 @@ def duplicates(packages: list[dict], skipped: list[dict]) -> list[str]:
             for name in sorted(twice - accepted)]
 
 
-def banned(packages: list[dict], rules: list[dict]) -> list[str]:
-    reasons = {rule["crate"]: rule["reason"] for rule in rules}
-    return [f"{package['name']}: {reasons[package['name']]}" for package in packages if package["name"] in reasons]
+def banned(metadata: dict, rules: list[dict]) -> list[str]:
+    """A crate that may not be there, or only below its `wrappers`."""
+    names = {package["id"]: package["name"] for package in metadata["packages"] if "id" in package}
+    users = defaultdict(set)
+    for node in (metadata.get("resolve") or {}).get("nodes", []):
+        for needed in node["dependencies"]:
+            users[names.get(needed)].add(names.get(node["id"]))
+    present = {package["name"] for package in metadata["packages"]}
+    wrong = []
+    for rule in rules:
+        name, reason = rule["crate"], rule["reason"]
+        if "wrappers" not in rule and name in present:
+            wrong.append(f"{name}: {reason}")
+        wrong += [f"{name} is used by {user}: {reason}" for user in sorted(users[name] - set(rule.get("wrappers", [])))
+                  if "wrappers" in rule]
+    return wrong
 
 
 def sources(packages: list[dict], registries: list[str]) -> list[str]:

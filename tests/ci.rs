@@ -62,9 +62,15 @@ fn a_dependency_that_may_not_be_there_is_named() {
     // What is only below a package of `skip-tree` may be there twice.
     let job = r#"{"id":"job","name":"win32job","version":"2.0.0","license":"MIT","source":null}"#;
     let old = r#"{"id":"old","name":"free","version":"0.1.0","license":"MIT","source":null}"#;
-    let needs = r#"{"nodes":[{"id":"job","dependencies":["old"]},{"id":"old","dependencies":[]}]}"#;
+    // A crate that only people need, below one that hooks link.
+    let hooks = r#"{"id":"hooks","name":"hookkeeper-hooks","version":"1.0.0","license":"MIT","source":null}"#;
+    let clap = r#"{"id":"clap","name":"clap","version":"4.0.0","license":"MIT","source":null}"#;
+    let needs = r#"{"nodes":[{"id":"job","dependencies":["old"]},{"id":"old","dependencies":[]},
+                     {"id":"hooks","dependencies":["clap"]},{"id":"clap","dependencies":[]}]}"#
+        .replace('\n', " ");
+    let packages = packages.join(",");
     let metadata =
-        format!(r#"{{"packages":[{},{job},{old}],"resolve":{needs}}}"#, packages.join(","));
+        format!(r#"{{"packages":[{packages},{job},{old},{hooks},{clap}],"resolve":{needs}}}"#);
     let ended =
         run_with_cargo("dependencies.py", &[], "dependencies", &format!("echo '{metadata}'"));
     assert_eq!(ended.status.code(), Some(1));
@@ -74,6 +80,7 @@ fn a_dependency_that_may_not_be_there_is_named() {
          dependencies: nothing 1.0.0: the licence '' is not allowed\n\
          dependencies: twice is there in 2 versions: 1.0.0, 2.0.0\n\
          dependencies: tokio: threads and timers before the first line of a hook\n\
+         dependencies: clap is used by hookkeeper-hooks: no hook may link it\n\
          dependencies: elsewhere comes from git+https://example.com/elsewhere\n"
     );
 }
