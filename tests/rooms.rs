@@ -88,6 +88,8 @@ fn commands_of_features_need_each_other_one_way() {
 #[test]
 fn the_map_has_every_room_and_no_file_is_too_long() {
     let map = fs::read_to_string(here("ARCHITECTURE.md")).unwrap();
+    assert!(map.split_whitespace().count() <= 1500, "ARCHITECTURE.md is one page");
+    assert!(map.lines().all(|line| line.chars().count() <= 120), "120 columns at most");
     let folders: BTreeSet<String> = sources().iter().filter_map(Source::room).collect();
     for name in ROOMS.iter().filter(|name| **name != "commands") {
         assert!(folders.contains(*name), "no file is in {name}");

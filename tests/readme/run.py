@@ -115,7 +115,7 @@ def main():
     parser.add_argument("--shipped", type=Path, help="the program that is shipped, as it was built before")
     shipped = parser.parse_args().shipped
     pages = [REPOSITORY / "README.md", *summary()]
-    wrong = [*missing_links([*pages, REPOSITORY / "ARCHITECTURE.md"]), *misplaced(pages)]
+    wrong = [*missing_links([*pages, REPOSITORY / "ARCHITECTURE.md", REPOSITORY / "CONTRIBUTING.md"]), *misplaced(pages)]
     with tempfile.TemporaryDirectory(prefix="hookkeeper-readme-") as scratch:
         newcomer = Newcomer(Path(scratch).resolve(), shipped and shipped.resolve())
         readme, removal = pages[0].read_text().split("\n## Remove\n")

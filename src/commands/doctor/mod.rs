@@ -4,7 +4,7 @@
 //! facts; [`gather`] fetches the real ones. One file per group of checks; the table of all of them
 //! is in [`table`], and for people in `docs/doctor.md`.
 //!
-//! To add a check: "A doctor check" under "Recipes" in ARCHITECTURE.md.
+//! To add a check: "A check of doctor" in CONTRIBUTING.md.
 
 pub mod commands;
 pub mod effect;

@@ -2,7 +2,7 @@
 //! Whatever else knows the events follows from here: parsing, replies, the client's settings, the
 //! plugin's `hooks.json`, the self-test.
 //!
-//! To add an event: "A hook" under "Recipes" in ARCHITECTURE.md.
+//! To add an event: "A hook" in CONTRIBUTING.md.
 
 use serde_json::{Value, json};
 
