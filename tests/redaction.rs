@@ -32,7 +32,7 @@ fn precision_and_recall() {
     let mut missed = Vec::new();
     for (table, count) in [(corpus::PROVIDERS, 208), (corpus::FORMS, 174)] {
         let shapes = corpus::shapes(table, &mut dice);
-        assert_eq!(shapes.len(), count);
+        assert_eq!(shapes.len(), count, "raise the count here, and what is said of 382 shapes");
         for shape in shapes {
             assert!(!shape.secrets.is_empty(), "{}", shape.name);
             let clean = Redactor::default().text(&shape.text);
