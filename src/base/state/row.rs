@@ -68,7 +68,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// A JSON document of our own that dies with the client.
+    /// A JSON document of our own that is not synced: it is written often, and nothing depends on it.
+    /// It stays all the same until somebody removes it.
     pub const EPHEMERAL: Self = Self {
         name: "",
         path: "",
@@ -85,7 +86,7 @@ impl Row {
         status: None,
     };
 
-    /// A JSON document of our own that outlives the client.
+    /// A JSON document of our own that outlives sessions and is worth a sync at every write.
     pub const DURABLE: Self = Self { is_durable: true, ..Self::EPHEMERAL };
 
     /// A durable document that models and other tools write too.

@@ -1,4 +1,5 @@
-//! The commands, as `--help` shows them: what they are for, and how they are called.
+//! The commands, as `--help` shows them: what they are for, and how they are called. Completions, the
+//! manual and the tests of escapes find them here.
 
 use clap::Subcommand;
 
@@ -219,7 +220,8 @@ pub enum Command {
 }
 
 /// Commands that start programs which a model, a plan, a settings file or the PATH names. Nothing
-/// that we ship allows them beforehand.
+/// that we ship allows them beforehand. Such a command has a word of its own, never a place below a
+/// word that people allow by its prefix.
 #[cfg(test)]
 const RUNS_PROGRAMS: [&str; 8] =
     ["run-gate", "run-verify", "install", "doctor", "replay", "report", "export", "demo"];

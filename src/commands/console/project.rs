@@ -159,7 +159,7 @@ impl Project<'_> {
         done
     }
 
-    /// A document that there is once, for reading.
+    /// A document that there is once, for reading. Absent is `None`, unreadable an error with its name.
     pub fn document<T: Document<Key = ()> + Clone>(&self) -> anyhow::Result<Option<T>> {
         self.view()?.map_or(Ok(None), |view| read_document(&view, &()))
     }

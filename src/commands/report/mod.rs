@@ -1,6 +1,6 @@
 //! `hookkeeper report`: what happened, as one HTML file that needs nothing else. Sessions are read
 //! from their journals ([`session`]), laid out ([`axis`], [`lane`]) and printed ([`page`]); nothing
-//! here touches a file.
+//! here touches a file. The page and its sections are templates (maud); style and script are inlined.
 
 pub mod axis;
 pub mod bars;
