@@ -995,7 +995,7 @@ fn the_dashboard_asks_for_names_that_exist() {
     let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
     let mut known = String::new();
     for entry in ["names.rs", "counters.rs", "logs.rs", "commands/exporter.rs"] {
-        known += &fs::read_to_string(here.join("src/export").join(entry)).unwrap();
+        known += &fs::read_to_string(here.join("src/commands/export").join(entry)).unwrap();
     }
     let mut asked = 0;
     for panel in dashboard["panels"].as_array().unwrap() {
