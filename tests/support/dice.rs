@@ -10,7 +10,6 @@ impl Dice {
         self.0 % sides
     }
 
-    #[allow(dead_code, reason = "not every test has a list to choose from")]
     pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.roll(of.len() as u64) as usize]
     }

@@ -1,15 +1,13 @@
 //! A repository with a plan beside it, and agents that do what they are told.
-#![allow(dead_code, reason = "every test binary uses a part of this")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::support::{Run, Scratch, finish, good, spawn};
+use crate::support::{Run, Scratch, finish, good, program, spawn};
 
 pub struct Plan {
     pub scratch: Scratch,
@@ -102,12 +100,8 @@ impl Plan {
     pub fn behind(&self, script: &str, what: &str, args: &[&str]) -> Run {
         let dir = self.scratch.home().join("bin");
         fs::create_dir_all(&dir).unwrap();
-        fs::write(
-            dir.join("git"),
-            format!("#!/bin/sh\n{script}\nPATH=$REAL_PATH exec git \"$@\"\n"),
-        )
-        .unwrap();
-        fs::set_permissions(dir.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("#!/bin/sh\n{script}\nPATH=$REAL_PATH exec git \"$@\"\n");
+        program(&dir.join("git"), &text);
         let words = self.args(what, args);
         let mut command =
             self.scratch.command(&words.iter().map(String::as_str).collect::<Vec<_>>());

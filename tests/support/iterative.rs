@@ -1,5 +1,4 @@
 //! A project with a session that drives an iterative task.
-#![allow(dead_code, reason = "every test binary uses a part of this")]
 
 use std::fs;
 use std::path::PathBuf;

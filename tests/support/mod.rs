@@ -1,8 +1,14 @@
 //! A scratch project, and the binary started in it as the client would start it.
-#![allow(dead_code, reason = "every test binary uses a part of this")]
+#![allow(dead_code, reason = "every test program uses a part of this")]
 
 pub mod autonomous;
 pub mod books;
+pub mod collector;
+pub mod dice;
+pub mod execution;
+pub mod iterative;
+pub mod planting;
+pub mod secrets;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -170,6 +177,24 @@ pub fn finish(mut child: Child, stdin: &[u8]) -> Run {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A program that a test starts, or has started. A shell writes it: a file that we have open for writing cannot be
+/// started, and what another thread starts in that moment has it open too.
+pub fn program(file: &Path, text: &str) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(file);
+    let run = finish(spawn(shell), text.as_bytes());
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}
+
+/// Until somebody has made a file, or done what else is waited for; it must not take for ever.
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not come");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

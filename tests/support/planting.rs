@@ -1,5 +1,4 @@
 //! Documents and payloads full of what must not come out again.
-#![allow(dead_code, reason = "every test binary uses a part of this")]
 
 use std::collections::BTreeSet;
 
