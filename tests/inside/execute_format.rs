@@ -15,8 +15,10 @@ fn the_examples_of_the_format_load_and_stay() {
         serde_json::from_str(include_str!("../seeds/003/execute-state.json")).unwrap();
     let state = serde_json::to_value(parse(example.to_string().as_bytes()).unwrap()).unwrap();
     assert_eq!(state, example);
-    let schema: Value =
-        serde_json::from_str(include_str!("../../src/commands/validate/schemas/execute-state.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(include_str!(
+        "../../src/commands/validate/schemas/execute-state.schema.json"
+    ))
+    .unwrap();
     assert!(jsonschema::is_valid(&schema, &example));
     // It was not begun by this program, which does not know its base branch.
     plan.put("execute-state.json", &example);

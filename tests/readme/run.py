@@ -32,7 +32,7 @@ PLACEHOLDER = re.compile(r"…|\b(?!ID\b)[A-Z][A-Z_]{2,}\b|\bhook\b")
 # Commands that want more words, where only they themselves are meant.
 NAMES = {f"hookkeeper {name}" for name in ("loop", "branch loop", "autonomous", "iterative", "execute", "branch handoff",
                                            "config set", "run-gate", "run-verify")}
-# These send: tests/export.rs runs them, with a collector.
+# These send: tests/it/export.rs runs them, with a collector.
 ELSEWHERE = tuple(f"hookkeeper export {name}" for name in ("test", "flush", "follow", "backfill"))
 # Where the repository will be, and its files.
 ADDRESS = re.compile(r"https://github\.com/hookkeeper/hookkeeper/(?:blob|tree)/main/(.+)")

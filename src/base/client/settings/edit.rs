@@ -247,7 +247,7 @@ mod tests {
         Launch::Exec(PROGRAM.into())
     }
 
-    /// Round trips over many files are in `tests/settings.rs`; here is what can be seen at a glance.
+    /// Round trips over many files are in `tests/it/settings.rs`; here is what can be seen at a glance.
     #[test]
     fn entries_go_in_and_out() {
         let before = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n    }\n}";
