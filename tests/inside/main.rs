@@ -11,6 +11,9 @@
     reason = "a test fails by panicking, makes its own files and prints its figures"
 )]
 
+#[allow(dead_code, reason = "the cases are read here, and few are played")]
+#[path = "../cases_runner/mod.rs"]
+mod runner;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use hookkeeper::inside::validate::place::Place;
 use hookkeeper::inside::validate::place::place_of;
 use hookkeeper::inside::validate::schema::named;
 use serde_json::{Value, json};
 
+use crate::runner::{left_files, written_files};
 use crate::support::{Scratch, recorded_payloads, tree};
 
+#[derive(Clone)]
 pub struct Document {
     pub schema: &'static str,
     pub from: String,
@@ -41,7 +44,7 @@ pub fn distinct(schema: &str) -> Vec<Document> {
         .into_iter()
         .chain(seeds())
         .chain(made)
-        .chain(if schema == "spool" { of_recorded() } else { Vec::new() })
+        .chain(played(schema))
         .chain(if schema == "wiring" { wired() } else { Vec::new() })
         .filter(|document| document.schema == schema && seen.insert(document.value.to_string()))
         .collect();
@@ -75,14 +78,40 @@ pub fn seed(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// What is there before, and what is kept whole. What a case writes is checked while it is played.
 pub fn of_cases() -> Vec<Document> {
-    let files = tree(&here("tests/cases"));
-    let documents = files.iter().filter_map(|(path, bytes)| {
-        let segments: Vec<&str> = path.splitn(4, '/').collect();
-        let [_, _, "before" | "after", file] = segments[..] else { return None };
-        Some(documents(path, file.strip_prefix(".claude/")?, bytes))
+    of_files(written_files())
+}
+
+/// What is left by cases whose documents recorded sessions have few of: backups, notices, notifications.
+fn of_played_cases() -> Vec<Document> {
+    let events = ["pre_compact", "session_start", "config_change", "notification"];
+    let mut all = Vec::new();
+    for event in events {
+        all.extend(of_files(left_files(event)));
+    }
+    all
+}
+
+fn of_files(files: Vec<(String, String, String)>) -> Vec<Document> {
+    let mut all = Vec::new();
+    for (case, path, text) in files {
+        if let Some(file) = path.strip_prefix(".claude/") {
+            all.extend(documents(&format!("{case}: {path}"), file, text.as_bytes()));
+        }
+    }
+    all
+}
+
+/// What recorded sessions and cases leave.
+fn played(schema: &str) -> Vec<Document> {
+    static PLAYED: OnceLock<Vec<Document>> = OnceLock::new();
+    let all = PLAYED.get_or_init(|| {
+        let mut all = of_recorded();
+        all.extend(of_played_cases());
+        all
     });
-    documents.flatten().collect()
+    all.iter().filter(|document| document.schema == schema).cloned().collect()
 }
 
 /// What is there after each event of what was recorded, and while the lock is held.

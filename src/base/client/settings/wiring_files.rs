@@ -2,8 +2,6 @@
 //! events `settings.example.json` for people and `hooks/hooks.json` for the plugin, from our slash
 //! commands the plugin's `hooks/commands/`; and the cases whose settings file has every hook of ours.
 
-use serde::Serialize as _;
-use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 
 use crate::client::settings::handler::{Launch, wired_group};
@@ -51,9 +49,10 @@ fn wiring_files_of_cases_have_every_hook() {
     let cases = crate::core::repository::root().join("tests/cases/config_change");
     let update = std::env::var_os("UPDATE_WIRING").is_some();
     for case in WITH_EVERY_HOOK {
-        let path = cases.join(case).join("before/.claude/settings.local.json");
+        let path = cases.join(case).join("before.txt");
         let text = std::fs::read_to_string(&path).unwrap();
-        let expected = with_every_hook(&text);
+        let (before, settings, after) = settings_in(&text);
+        let expected = format!("{before}{}{after}", with_every_hook(settings));
         if update {
             std::fs::write(&path, &expected).unwrap();
             continue;
@@ -66,6 +65,15 @@ fn wiring_files_of_cases_have_every_hook() {
     }
 }
 
+/// The settings file in what a case begins with, and what stands around it there.
+fn settings_in(text: &str) -> (&str, &str, &str) {
+    const HEAD: &str = "-- .claude/settings.local.json --\n";
+    let begin = text.find(HEAD).unwrap() + HEAD.len();
+    let rest = text.get(begin..).unwrap();
+    let end = rest.find("\n-- ").map_or(rest.len(), |at| at + 1);
+    (text.get(..begin).unwrap(), rest.get(..end).unwrap(), rest.get(end..).unwrap())
+}
+
 fn with_every_hook(text: &str) -> String {
     let mut settings: Value = serde_json::from_str(text).unwrap();
     let hooks = settings.pointer_mut("/hooks").unwrap().as_object_mut().unwrap();
@@ -74,11 +82,15 @@ fn with_every_hook(text: &str) -> String {
             json!({"hooks": [{"type": "command", "command": "hookkeeper", "args": ["hook"]}]});
         hooks.entry(kind.row().wire).or_insert_with(|| json!([group]));
     }
-    let mut bytes = Vec::new();
-    let formatter = PrettyFormatter::with_indent(b" ");
-    settings.serialize(&mut Serializer::with_formatter(&mut bytes, formatter)).unwrap();
-    bytes.push(b'\n');
-    String::from_utf8(bytes).unwrap()
+    // Indented by one blank, as these cases are.
+    let mut text = String::new();
+    for line in serde_json::to_string_pretty(&settings).unwrap().lines() {
+        let inner = line.trim_start();
+        text.push_str(&" ".repeat((line.len() - inner.len()) / 2));
+        text.push_str(inner);
+        text.push('\n');
+    }
+    text
 }
 
 fn example() -> String {
