@@ -80,6 +80,7 @@ def parts() -> list[Part]:
               env={"CLAUDE_CLIENT_VERSION": "2.1.139"}),
         suite("clones over one remote", "tests/fleet/claims.py", nightly=True),
         suite("the dashboard's queries", "tests/fleet/dashboards.py", nightly=True),
+        Part("schemas beside a full validator", ["python3", "tests/schemas.py"], cargo=True, nightly=True),
         Part("other systems", [".ci/systems"], cargo=True, nightly=True),
     ]
 

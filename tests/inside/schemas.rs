@@ -1,5 +1,5 @@
-//! Every document that there is fits its schema, and the program's own checker says the same as a
-//! complete implementation of JSON Schema does.
+//! Every document that there is fits its schema. That the program's own checker says the same as a
+//! complete implementation of JSON Schema is `tests/schemas.py`.
 
 mod documents;
 mod mutations;
@@ -105,41 +105,40 @@ fn documents_of_recorded_sessions_fit() {
     }
 }
 
+/// Documents and mutated ones, of each schema good and bad ones. With `HOOKKEEPER_VERDICTS=FILE` each is
+/// written there with our verdict: `tests/schemas.py` asks a complete validator.
 #[test]
-fn both_checkers_agree() {
-    let validators: BTreeMap<&str, jsonschema::Validator> = schema::all()
-        .iter()
-        .map(|row| {
-            let text = serde_json::from_str(&schema::text(row.schema)).unwrap();
-            (row.schema, jsonschema::draft202012::new(&text).unwrap())
-        })
-        .collect();
-    let mut compared = BTreeMap::new();
-    let mut agree = |schema: &'static str, value: &Value, what: &str| {
-        let own = checker(schema).check(value);
-        let theirs = validators[schema].is_valid(value);
-        assert_eq!(own.is_empty(), theirs, "{schema}: {what}: {own:?}\n{value}");
-        let (good, bad) = compared.entry(schema).or_insert((0, 0));
-        *if theirs { good } else { bad } += 1;
+fn mutated_documents_are_told_apart() {
+    let mut lines = String::new();
+    let mut counts = BTreeMap::new();
+    let mut judge = |schema: &'static str, value: &Value, what: &str| {
+        let good = checker(schema).check(value).is_empty();
+        let line = json!({"schema": schema, "value": value, "what": what, "good": good});
+        lines.push_str(&format!("{line}\n"));
+        let (goods, bads) = counts.entry(schema).or_insert((0, 0));
+        *if good { goods } else { bads } += 1;
     };
     for row in schema::all() {
         let documents = distinct(row.schema);
         for document in &documents {
-            agree(row.schema, &document.value, &document.from);
+            judge(row.schema, &document.value, &document.from);
         }
         for document in documents.iter().take(4) {
             for (what, mutated) in mutations(&document.value) {
-                agree(row.schema, &mutated, &format!("{} {what}", document.from));
+                judge(row.schema, &mutated, &format!("{} {what}", document.from));
             }
         }
     }
     for row in schema::all() {
-        let (good, bad) = compared.get(row.schema).copied().unwrap_or_default();
+        let (good, bad) = counts.get(row.schema).copied().unwrap_or_default();
         assert!(
             good > 20 && bad > 20,
             "{}: {good} good and {bad} bad documents; make more cases that leave one",
             row.schema
         );
+    }
+    if let Some(path) = std::env::var_os("HOOKKEEPER_VERDICTS") {
+        std::fs::write(path, lines).unwrap();
     }
 }
 
@@ -149,7 +148,6 @@ fn all_schemas_load_and_unknown_keywords_are_refused() {
         let text = schema::text(row.schema);
         assert!(Checker::load(&text).is_ok(), "{}", row.schema);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert!(jsonschema::draft202012::meta::is_valid(&value), "{}", row.schema);
         assert_eq!(value["$id"], format!("{}.schema.json", row.schema));
         assert!(value["title"].is_string() && value["description"].is_string());
     }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use hookkeeper::inside::validate::schema;
+use hookkeeper::inside::validate::schema::checker::Checker;
 use serde_json::{Value, json};
 
 use crate::support::{Run, Scratch, finish, good, program, spawn};
@@ -218,13 +220,11 @@ impl Plan {
 }
 
 pub fn assert_sound(state: &Value) {
-    let schema: Value = serde_json::from_str(include_str!(
-        "../../src/commands/validate/schemas/execute-state.schema.json"
-    ))
-    .unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let wrong: Vec<String> =
-        validator.iter_errors(state).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let checker = Checker::load(&schema::text("execute-state")).unwrap();
+    let mut wrong = Vec::new();
+    for fault in checker.check(state) {
+        wrong.push(format!("{}: {}", fault.pointer, fault.message));
+    }
     assert!(wrong.is_empty(), "{wrong:?}");
     let tasks = state["tasks"].as_object().unwrap();
     let with = |words: &[&str]| {
