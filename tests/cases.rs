@@ -16,6 +16,9 @@ use libtest_mimic::{Arguments, Trial};
 use runner::case::Case;
 use runner::trials;
 
+/// A test of the runner itself.
+type Own = fn() -> Result<(), String>;
+
 fn main() {
     let arguments = Arguments::from_args();
     if std::env::var_os("UPDATE_CASES").is_some() {
@@ -26,7 +29,7 @@ fn main() {
         let name = folder.strip_prefix(runner::base()).unwrap().display().to_string();
         all.push(Trial::test(name, move || Ok(Case::read(&folder).check()?)));
     }
-    let own: [(&str, fn() -> Result<(), String>); 3] = [
+    let own: [(&str, Own); 3] = [
         ("every_promise_can_be_broken", trials::every_promise_can_be_broken),
         ("nothing_changes_unsaid", trials::nothing_changes_unsaid),
         ("no_file_is_nobodys", trials::no_file_is_nobodys),

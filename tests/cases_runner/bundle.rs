@@ -142,9 +142,9 @@ fn with(document: &str, lines: &str) -> String {
 pub fn payloads(text: &str, stdin: &Value) -> Vec<String> {
     let mut payloads = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
-        let payload = match line.split_once(" {") {
+        let payload = match line.split_once(' ') {
             _ if line.starts_with('{') => line.to_owned(),
-            Some((event, _)) => filled(event, &line[event.len() + 1..], stdin),
+            Some((event, fields)) => filled(event, fields, stdin),
             None => filled(line, "{}", stdin),
         };
         payloads.push(payload + "\n");

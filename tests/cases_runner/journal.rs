@@ -72,7 +72,8 @@ pub fn described(line: &Line, step: &Step, names: &[String], known: &Known) -> V
     // What is shown, and what is implied, make the line; else it is shown as it is.
     let mut again = implied;
     again.extend(told.clone());
-    if ordered("journal", Value::Object(again)).to_string() != line.text {
+    let again = ordered("journal", Value::Object(again)).to_string();
+    if again != line.text {
         return vec![format!("| {}", line.text)];
     }
     let kind = told.shift_remove("kind");

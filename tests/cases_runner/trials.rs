@@ -150,9 +150,10 @@ fn changed_lines(lines: &[&str], n: usize) -> Vec<(&'static str, String)> {
         moved.swap(n, n + 1);
         all.push(("stands behind the next", moved.concat()));
     }
-    if let Some(at) = line.rfind(|c: char| c.is_ascii_alphanumeric()) {
-        let other = if &line[at..=at] == "1" { "2" } else { "1" };
-        let changed = format!("{}{other}{}", &line[..at], &line[at + 1..]);
+    let mut signs: Vec<char> = line.chars().collect();
+    if let Some(at) = signs.iter().rposition(char::is_ascii_alphanumeric) {
+        signs[at] = if signs[at] == '1' { '2' } else { '1' };
+        let changed: String = signs.into_iter().collect();
         all.push(("has another sign", with_line(lines, n, &changed)));
     }
     all
