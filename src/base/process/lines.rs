@@ -66,6 +66,13 @@ impl Lines {
     }
 }
 
+/// Writes to stdout what is for a terminal, and nothing around it.
+pub fn show(text: &Printed) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
 /// Writes over the line that stderr's terminal is on.
 pub fn overwrite(text: &Printed) -> io::Result<()> {
     let mut stderr = io::stderr().lock();

@@ -34,6 +34,14 @@ impl Signals {
         Ok(signals)
     }
 
+    /// From now on a change of the terminal's size ends a wait.
+    pub fn wake_when_resized() -> io::Result<()> {
+        for signal in system::WAKING {
+            flag::register(signal, Arc::default())?;
+        }
+        Ok(())
+    }
+
     /// Ends the process soon after it was told to end, if it has not done so by itself. The library
     /// that reads keys reads for ever from a terminal that is gone.
     pub fn insist(&self, last_words: fn()) {

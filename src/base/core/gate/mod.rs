@@ -10,8 +10,10 @@
 //! lines or of texts whose line breaks stay (`Printed::line` for a line with values in it). Colours
 //! are put on behind the gate (`Printed::painted`). JSON is escaped (`Printed::json`), not changed.
 //! A value inside a suggested command is a [`shell_word`], and is named so. What a command that the
-//! user runs through us prints (`run-gate`, `run-verify`) is passed on as it is.
+//! user runs through us prints (`run-gate`, `run-verify`) is passed on as it is. What a terminal sends
+//! in escape sequences is read here too, in `keys`.
 
+pub mod keys;
 pub mod printed;
 #[cfg(test)]
 mod tests;

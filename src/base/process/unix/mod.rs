@@ -3,12 +3,13 @@
 pub mod disk;
 pub mod programs;
 pub mod streams;
+pub mod terminal;
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGTSTP, SIGWINCH};
 
 pub use std::os::unix::process::parent_id;
 pub use streams::standard_streams;
@@ -25,6 +26,8 @@ pub const PROGRAM_ENDS: [&str; 1] = [""];
 pub const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 pub const RESUMING: [i32; 1] = [SIGCONT];
 pub const IGNORED: [i32; 1] = [SIGPIPE];
+/// Signals that only end a wait: the terminal has another size.
+pub const WAKING: [i32; 1] = [SIGWINCH];
 
 /// Stops this process, as Ctrl-Z does where the terminal sees to it.
 pub fn stop_here() {

@@ -91,7 +91,7 @@ pub fn stdout_is_gone() -> bool {
     polled.is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR))
 }
 
-fn timeout(patience: Duration) -> Timespec {
+pub fn timeout(patience: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(patience.subsec_nanos()),

@@ -3,6 +3,7 @@
 pub mod disk;
 pub mod programs;
 pub mod streams;
+pub mod terminal;
 
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ pub const PROGRAM_ENDS: [&str; 4] = ["", ".exe", ".cmd", ".bat"];
 pub const ENDING: [i32; 2] = [SIGINT, SIGTERM];
 pub const RESUMING: [i32; 0] = [];
 pub const IGNORED: [i32; 0] = [];
+pub const WAKING: [i32; 0] = [];
 
 /// Programs cannot be stopped here.
 pub fn stop_here() {}
