@@ -1,5 +1,6 @@
 //! What commands have in common: the project, the session that they act for, tables, the terminal.
 
+pub mod canvas;
 pub mod checkout;
 pub mod diff;
 pub mod local_time;

@@ -15,6 +15,7 @@
 
 pub mod keys;
 pub mod printed;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 

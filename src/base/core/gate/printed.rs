@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::{Words, is_break, is_invisible};
 
-/// A text for a terminal. Line breaks and tabs stay; colours are put on by [`Printed::painted`] alone.
+/// A text for a terminal. Line breaks and tabs stay; colours are put on by [`Printed::painted`] alone,
+/// and by [`Printed::run`] where a whole screen is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Printed(String);
+pub struct Printed(pub(super) String);
 
 impl Printed {
     /// A text in a colour of ours: the numbers of its escape sequence.

@@ -51,6 +51,14 @@ fn only_our_colours_are_colours() {
 }
 
 #[test]
+fn a_screen_obeys_numbers_alone() {
+    assert_eq!(&*Printed::run(&[1, 38, 5, 3], "a\x1b[2J"), "\x1b[1;38;5;3ma\u{fffd}[2J\x1b[0m");
+    assert_eq!(&*Printed::run(&[], "漢\x1b"), "漢\u{fffd}");
+    assert_eq!(&*Printed::go_to(0, 0), "\x1b[1;1H");
+    assert_eq!(&*Printed::go_to(u16::MAX, 7), "\x1b[8;65536H");
+}
+
+#[test]
 fn a_word_in_a_command_is_one_word() {
     for (text, word) in [
         ("~/shop/tasks", "~/shop/tasks"),
