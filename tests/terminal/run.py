@@ -5,15 +5,19 @@ Exit status: 0 all passed, 1 something failed, 3 there is no tmux (nothing was t
 """
 
 import argparse
+import fcntl
 import json
 import os
+import pty
 import re
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from itertools import count
 from pathlib import Path
@@ -177,6 +181,27 @@ def closed(shop):
             check(f"a closed terminal ends it {show}", not alive)
             if alive:
                 os.kill(child, signal.SIGKILL)
+
+
+def stuck(shop):
+    """A terminal that takes nothing any more does not keep it from ending."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(shop.root)
+        os.execve(shop.binary, [shop.binary, "status", "--watch", "--interval", "0.1"], {**shop.env(), "TERM": "xterm"})
+    # Each change of the size is a whole picture, and nobody reads them.
+    for rows in range(200):
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50 + rows % 2, 200, 0, 0))
+        time.sleep(0.02)
+    os.kill(child, signal.SIGTERM)
+    end = time.monotonic() + 20
+    while not (ended := os.waitpid(child, os.WNOHANG)[0]) and time.monotonic() < end:
+        time.sleep(0.1)
+    check("a terminal that takes nothing: SIGTERM ends it", ended)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    os.close(terminal)
 
 
 def stop_and_go_on(shop):
@@ -362,7 +387,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         shop = Shop(binary, Path(scratch).resolve())
         shop.fill(time.time())
-        for part in [sizes, keys, looking, signals, closed, stop_and_go_on, changes, plain, wrapped, escapes, progress, demo]:
+        for part in [sizes, keys, looking, signals, closed, stuck, stop_and_go_on, changes, plain, wrapped, escapes, progress, demo]:
             if options.only in (None, part.__name__):
                 part(shop)
     print(f"{len(failures)} failed" if failures else "all good")

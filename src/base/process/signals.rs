@@ -42,8 +42,8 @@ impl Signals {
         Ok(())
     }
 
-    /// Ends the process soon after it was told to end, if it has not done so by itself. The library
-    /// that reads keys reads for ever from a terminal that is gone.
+    /// Ends the process soon after it was told to end, if it has not done so by itself: a terminal that
+    /// takes nothing lets a write wait for ever, and the last words too.
     pub fn insist(&self, last_words: fn()) {
         let end = Arc::clone(&self.end);
         thread::spawn(move || {
@@ -51,7 +51,8 @@ impl Signals {
                 thread::sleep(PATIENCE);
             }
             thread::sleep(PATIENCE);
-            last_words();
+            thread::spawn(last_words);
+            thread::sleep(PATIENCE);
             signal_hook::low_level::exit(0);
         });
     }
