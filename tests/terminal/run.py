@@ -98,6 +98,56 @@ def keys(shop):
             check(f"{key}: the terminal is as it was", is_sane(tmux, shop), tmux.text())
 
 
+def input_elsewhere(shop):
+    """Keys come from the terminal, whatever stdin is."""
+    with Tmux() as tmux:
+        watching(tmux, shop, 80, 24, args="< /dev/null")
+        tmux.until(lambda text: "Agents" in text)
+        tmux.press("?")
+        text = tmux.until(lambda text: "this help" in text)
+        check("stdin elsewhere: keys are heard", "this help" in text, text)
+        tmux.press("q")
+        text = tmux.until(has_ended)
+        check("stdin elsewhere: q ends it with 0", "ended=0" in text, text)
+        check("stdin elsewhere: the terminal is as it was", is_sane(tmux, shop), tmux.text())
+
+
+def typing(shop):
+    """Characters of every width, typed and pasted, and keys that a terminal spells in several ways."""
+    with Tmux() as tmux:
+        watching(tmux, shop, 80, 24)
+        tmux.until(lambda text: "Agents" in text)
+        tmux.run("set-buffer", "--", "pä漢👍e\u0301x")
+        tmux.press("/")
+        tmux.run("paste-buffer")
+        text = tmux.until(lambda text: "/pä漢👍e\u0301x▏" in text)
+        check("what is pasted is typed", "/pä漢👍e\u0301x▏" in text, text)
+        tmux.press("BSpace", "BSpace", "BSpace", "BSpace")
+        text = tmux.until(lambda text: "/pä漢▏" in text)
+        check("Backspace takes characters back", "/pä漢▏ Enter" in text, text)
+        tmux.press("Escape")
+        tmux.until(lambda text: "/pä" not in text)
+        tmux.press("BTab")
+        text = tmux.until(lambda text: "▸" in text)
+        check("Shift-Tab goes round the other way", "▸Backups" in text, text)
+        # The end of a terminal's answer is no `?`, and an arrow to the right no letter.
+        tmux.press("-H", *"1b 5b 31 3b 35 43 1b 5b 3f 31 63 1b 4f 50".split())
+        tmux.press("?")
+        text = tmux.until(lambda text: "this help" in text)
+        check("what is no key does nothing", "this help" in text, text)
+        tmux.press("?")
+        tmux.resize(80, 12)
+        focus(tmux, "Sessions")
+        tmux.press("Enter")
+        tmux.until(lambda text: "Started:" in text)
+        for home in ["1b 5b 48", "1b 4f 48", "1b 5b 31 7e", "1b 5b 37 7e"]:
+            tmux.press("PageDown")
+            below = tmux.until(lambda text: "Started:" not in text)
+            tmux.press("-H", *home.split())
+            text = tmux.until(lambda text: "Started:" in text)
+            check(f"PageDown, and Home as {home}", "Started:" in text and "Started:" not in below, text)
+
+
 def looking(shop):
     """Focus, detail and filter, at both sizes; Escape goes back step by step."""
     for width, height in [(80, 24), (200, 50)]:
@@ -387,7 +437,7 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         shop = Shop(binary, Path(scratch).resolve())
         shop.fill(time.time())
-        for part in [sizes, keys, looking, signals, closed, stuck, stop_and_go_on, changes, plain, wrapped, escapes, progress, demo]:
+        for part in [sizes, keys, input_elsewhere, typing, looking, signals, closed, stuck, stop_and_go_on, changes, plain, wrapped, escapes, progress, demo]:
             if options.only in (None, part.__name__):
                 part(shop)
     print(f"{len(failures)} failed" if failures else "all good")

@@ -1,70 +1,50 @@
 //! The whole terminal: taken, drawn on, listened to, and given back as it was, whatever happens.
 
-use std::io::{self, Stdout, Write};
+use std::io;
 use std::panic;
 use std::sync::Once;
 use std::time::Duration;
 
-use ratatui_core::terminal::{Frame, Terminal};
-use ratatui_crossterm::CrosstermBackend;
-use ratatui_crossterm::crossterm::cursor::{Hide, Show};
-use ratatui_crossterm::crossterm::event::{
-    self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
-};
-use ratatui_crossterm::crossterm::style::ResetColor;
-use ratatui_crossterm::crossterm::terminal::{
-    self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use ratatui_crossterm::crossterm::{execute, queue};
-
+use crate::console::canvas::Canvas;
+use crate::core::gate::Printed;
+use crate::core::gate::keys::Input;
+use crate::process::lines;
 use crate::process::signals::Signals;
 use crate::process::system::streams::stdout_is_gone;
+use crate::process::system::terminal::{self, Keyboard};
 
 /// The longest that a signal is not noticed.
 const SLICE: Duration = Duration::from_millis(200);
 
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    keyboard: Keyboard,
     signals: Signals,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Input {
-    /// Ctrl-C, a signal, or the terminal is gone.
-    Interrupt,
-    Escape,
-    Enter,
-    Tab,
-    BackTab,
-    Backspace,
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Home,
-    /// What was typed.
-    Char(char),
-    /// The size has changed, or the terminal shows something else.
-    Redraw,
-    /// The time is up.
-    Nothing,
+    /// What the terminal shows, if that is known.
+    shown: Option<Canvas>,
+    /// Of the last picture.
+    size: (u16, u16),
 }
 
 impl Screen {
     pub fn open() -> io::Result<Self> {
         let signals = Signals::noted()?;
         signals.insist(give_back);
+        Signals::wake_when_resized()?;
         give_back_on_panic();
+        let (keyboard, size) = (Keyboard::open()?, terminal::size()?);
         enter()?;
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
-        if terminal.is_err() {
-            give_back();
-        }
-        Ok(Self { terminal: terminal?, signals })
+        Ok(Self { keyboard, signals, shown: None, size })
     }
 
-    pub fn draw(&mut self, picture: impl FnOnce(&mut Frame)) -> io::Result<()> {
-        self.terminal.draw(picture).map(|_| ())
+    /// Shows a picture. Only rows that have changed are written.
+    pub fn draw(&mut self, paint: impl FnOnce(&mut Canvas)) -> io::Result<()> {
+        self.size = terminal::size()?;
+        let (width, height) = self.size;
+        let mut canvas = Canvas::new(width, height);
+        paint(&mut canvas);
+        lines::show(&canvas.changes(self.shown.as_ref()))?;
+        self.shown = Some(canvas);
+        Ok(())
     }
 
     /// What comes next, within some time.
@@ -77,26 +57,24 @@ impl Screen {
             if self.signals.say_resumed() {
                 give_back();
                 enter()?;
-                self.terminal.clear()?;
+                self.shown = None;
+                return Ok(Input::Redraw);
+            }
+            if terminal::size()? != self.size {
                 return Ok(Input::Redraw);
             }
             let slice = left.min(SLICE);
-            if event::poll(slice)? {
-                match event::read()? {
-                    Event::Key(key) if stops(&key) => {
-                        give_back();
-                        Signals::stop_here();
-                    }
-                    Event::Key(key) if key.kind != KeyEventKind::Release => {
-                        let input = named(&key);
-                        if input == Input::Redraw {
-                            self.terminal.clear()?;
-                        }
-                        return Ok(input);
-                    }
-                    Event::Resize(..) => return Ok(Input::Redraw),
-                    _ => {}
+            match self.keyboard.input(slice)? {
+                Input::Stop => {
+                    give_back();
+                    Signals::stop_here();
                 }
+                Input::Redraw => {
+                    self.shown = None;
+                    return Ok(Input::Redraw);
+                }
+                Input::Nothing => {}
+                input => return Ok(input),
             }
             left = left.saturating_sub(slice);
             if left.is_zero() {
@@ -112,22 +90,28 @@ impl Drop for Screen {
     }
 }
 
-/// How many columns stdout's terminal has.
+/// How many columns the terminal has that we write to.
 pub fn columns() -> Option<u16> {
-    terminal::size().ok().map(|(columns, _)| columns).filter(|columns| *columns > 0)
+    match terminal::size() {
+        Ok((columns, _)) if columns > 0 => Some(columns),
+        _ => None,
+    }
 }
 
 fn enter() -> io::Result<()> {
-    enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen, Hide).inspect_err(|_| give_back())
+    terminal::take()?;
+    let entered = lines::show(&Printed::whole_screen());
+    if entered.is_err() {
+        give_back();
+    }
+    entered
 }
 
-/// All that can be done is tried: the terminal may be gone.
+/// All that can be done is tried: the terminal may be gone. Its modes come first, because one that takes
+/// nothing lets a write wait.
 fn give_back() {
-    let mut stdout = io::stdout();
-    let _ = queue!(stdout, ResetColor, LeaveAlternateScreen, Show);
-    let _ = stdout.flush();
-    let _ = disable_raw_mode();
+    let _ = terminal::give_back();
+    let _ = lines::show(&Printed::screen_given_back());
 }
 
 /// The message of a panic has to be seen, and release builds end there.
@@ -140,32 +124,4 @@ fn give_back_on_panic() {
             before(info);
         }));
     });
-}
-
-fn stops(key: &KeyEvent) -> bool {
-    key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('z')
-}
-
-fn named(key: &KeyEvent) -> Input {
-    if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return match key.code {
-            KeyCode::Char('c' | 'd') => Input::Interrupt,
-            KeyCode::Char('l') => Input::Redraw,
-            _ => Input::Nothing,
-        };
-    }
-    match key.code {
-        KeyCode::Esc => Input::Escape,
-        KeyCode::Enter => Input::Enter,
-        KeyCode::Tab => Input::Tab,
-        KeyCode::BackTab => Input::BackTab,
-        KeyCode::Backspace => Input::Backspace,
-        KeyCode::Up => Input::Up,
-        KeyCode::Down => Input::Down,
-        KeyCode::PageUp => Input::PageUp,
-        KeyCode::PageDown => Input::PageDown,
-        KeyCode::Home => Input::Home,
-        KeyCode::Char(typed) => Input::Char(typed),
-        _ => Input::Nothing,
-    }
 }

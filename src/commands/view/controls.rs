@@ -1,6 +1,6 @@
 //! What keys do to the screen: which panel and row somebody looks at, what is typed, what is open.
 
-use crate::console::screen::Input;
+use crate::core::gate::keys::Input;
 use crate::state::panel::{Detail, Panel};
 
 const PAGE: usize = 10;

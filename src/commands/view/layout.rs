@@ -1,7 +1,6 @@
 //! Which panels there is room for, where, and how high: the important ones first.
 
-use ratatui_core::layout::Rect;
-
+use crate::console::canvas::Rect;
 use crate::state::panel::{Column, Panel};
 use crate::view::board::is_one_line;
 

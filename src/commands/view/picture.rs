@@ -1,10 +1,8 @@
 //! One picture of the screen: a function of the state, the time and the room that there is.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
+use crate::console::canvas::{Canvas, Colour, Rect, Style};
 use crate::core::gate::one_line;
 use crate::core::table::{Tone, clean, cut_to_width};
 use crate::state::panel::Panel;
@@ -48,26 +46,26 @@ const WITH_SPENT: u16 = 12;
 const PARTS: usize = 36;
 
 /// Draws the scene; gives how far the detail can be scrolled.
-pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
-    let area = buffer.area;
+pub fn draw(canvas: &mut Canvas, scene: &Scene) -> usize {
+    let area = canvas.area();
     let spent = scene.spent.filter(|_| area.height >= WITH_SPENT);
     let header = u16::from(area.height > 2) + u16::from(spent.is_some());
     let footer = u16::from(area.height > 6);
     let body =
         Rect { y: area.y + header, height: area.height.saturating_sub(header + footer), ..area };
     if header > 0 {
-        draw_head(buffer, area, scene);
+        draw_head(canvas, area, scene);
     }
     if let Some(spent) = spent {
         let at = (area.x, area.y + 1);
-        put(buffer, at, usize::from(area.width), style(Tone::Dim, scene.colour), spent);
+        put(canvas, at, usize::from(area.width), style(Tone::Dim, scene.colour), spent);
     }
     let most = match scene.seen {
-        _ if scene.controls.has_help => draw_message(buffer, body, Style::new(), &HELP),
-        _ if scene.controls.detail.is_some() => draw_detail(buffer, body, scene),
-        Observed::State(_) => draw_panels(buffer, body, scene),
+        _ if scene.controls.has_help => draw_message(canvas, body, Style::default(), &HELP),
+        _ if scene.controls.detail.is_some() => draw_detail(canvas, body, scene),
+        Observed::State(_) => draw_panels(canvas, body, scene),
         Observed::NoState { is_left_out: true } => draw_message(
-            buffer,
+            canvas,
             body,
             style(Tone::Strong, scene.colour),
             &[
@@ -77,13 +75,13 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
             ],
         ),
         Observed::NoState { is_left_out: false } => draw_message(
-            buffer,
+            canvas,
             body,
             style(Tone::Strong, scene.colour),
             &["No state yet.", "It begins when Claude Code", "runs a hook here."],
         ),
         Observed::Unreadable(why) => draw_message(
-            buffer,
+            canvas,
             body,
             style(Tone::Bad, scene.colour),
             &["The state cannot be read:", &clean(why)],
@@ -92,7 +90,7 @@ pub fn draw(buffer: &mut Buffer, scene: &Scene) -> usize {
     if footer > 0 {
         let last = area.bottom().saturating_sub(1);
         let (tone, keys) = foot(scene.controls);
-        put(buffer, (area.x, last), usize::from(area.width), style(tone, scene.colour), &keys);
+        put(canvas, (area.x, last), usize::from(area.width), style(tone, scene.colour), &keys);
     }
     most
 }
@@ -112,47 +110,47 @@ fn foot(controls: &Controls) -> (Tone, String) {
 }
 
 /// The lines of the detail that fit; gives how many do not.
-fn draw_detail(buffer: &mut Buffer, area: Rect, scene: &Scene) -> usize {
+fn draw_detail(canvas: &mut Canvas, area: Rect, scene: &Scene) -> usize {
     let width = usize::from(area.width);
     let lines = detail::wrapped(scene.detail, width);
     let most = lines.len().saturating_sub(usize::from(area.height));
     let from = scene.controls.scroll.min(most);
     for ((tone, line), y) in lines.iter().skip(from).zip(area.y..area.bottom()) {
-        put(buffer, (area.x, y), width, style(*tone, scene.colour), line);
+        put(canvas, (area.x, y), width, style(*tone, scene.colour), line);
     }
     most
 }
 
 /// The project on the left, the clock on the right.
-fn draw_head(buffer: &mut Buffer, area: Rect, scene: &Scene) {
+fn draw_head(canvas: &mut Canvas, area: Rect, scene: &Scene) {
     let width = usize::from(area.width);
     let clock = scene.clock;
     let room = width.saturating_sub(clock.width() + 2);
     let strong = style(Tone::Strong, scene.colour);
     if room < 8 {
-        put(buffer, (area.x, area.y), width, strong, scene.place);
+        put(canvas, (area.x, area.y), width, strong, scene.place);
         return;
     }
-    put(buffer, (area.x, area.y), room, strong, scene.place);
+    put(canvas, (area.x, area.y), room, strong, scene.place);
     let at = area.right().saturating_sub(u16::try_from(clock.width()).unwrap_or(0));
-    put(buffer, (at, area.y), clock.width(), style(Tone::Dim, scene.colour), clock);
+    put(canvas, (at, area.y), clock.width(), style(Tone::Dim, scene.colour), clock);
 }
 
-fn draw_panels(buffer: &mut Buffer, area: Rect, scene: &Scene) -> usize {
+fn draw_panels(canvas: &mut Canvas, area: Rect, scene: &Scene) -> usize {
     for slot in layout::arrange(area, scene.panels, scene.controls.focus) {
         let Some(panel) = scene.panels.get(slot.panel) else { continue };
-        draw_panel(buffer, &slot, panel, scene.controls.row_in(panel), scene.colour);
+        draw_panel(canvas, &slot, panel, scene.controls.row_in(panel), scene.colour);
     }
     0
 }
 
 /// `── Agents 2 running ───── 3-7 of 12 ─`, and the rows that fit.
 /// `row` is the one that somebody looks at.
-fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, row: Option<usize>, colour: bool) {
+fn draw_panel(canvas: &mut Canvas, slot: &Slot, panel: &Panel, row: Option<usize>, colour: bool) {
     let Rect { x, y, width, height } = slot.area;
     let (width, rows) = (usize::from(width), usize::from(height).saturating_sub(1));
     let from = row.map_or(0, |row| (row + 1).saturating_sub(rows));
-    put(buffer, (x, y), width, style(Tone::Dim, colour), &"─".repeat(width));
+    put(canvas, (x, y), width, style(Tone::Dim, colour), &"─".repeat(width));
     let all = panel.table.len();
     let part = match all > rows && rows > 0 && width >= PARTS {
         true => format!(" {}-{} of {all} ", from + 1, from + rows),
@@ -162,57 +160,54 @@ fn draw_panel(buffer: &mut Buffer, slot: &Slot, panel: &Panel, row: Option<usize
     let room = width.saturating_sub(usize::from(at - x) + part.width() + 1);
     let mark = if row.is_some() { "▸" } else { "" };
     let title = format!(" {mark}{} ", panel.title);
-    let used = put(buffer, (at, y), room, style(Tone::Strong, colour), &title);
+    let used = put(canvas, (at, y), room, style(Tone::Strong, colour), &title);
     let left = room.saturating_sub(used);
     let after = at + u16::try_from(used).unwrap_or(0);
     if left > 4 {
         let says = format!("{} ", panel.says);
-        put(buffer, (after, y), left, style(panel.tone, colour), &says);
+        put(canvas, (after, y), left, style(panel.tone, colour), &says);
     }
     if !part.is_empty() {
         let at = slot.area.right().saturating_sub(u16::try_from(part.width()).unwrap_or(0) + 1);
-        put(buffer, (at, y), part.width(), style(Tone::Dim, colour), &part);
+        put(canvas, (at, y), part.width(), style(Tone::Dim, colour), &part);
     }
     let lines = panel.table.lines(width);
     for ((at, line), y) in lines.iter().enumerate().skip(from).take(rows).zip(y + 1..) {
         let mut x = x;
         for (tone, text) in line {
-            buffer.set_stringn(x, y, text, text.width(), style(*tone, colour));
+            canvas.put(x, y, text, text.width(), style(*tone, colour));
             x = x.saturating_add(u16::try_from(text.width()).unwrap_or(u16::MAX));
         }
         if row == Some(at) {
-            let line = Rect { y, height: 1, ..slot.area };
-            buffer.set_style(line, Style::new().add_modifier(Modifier::REVERSED));
+            canvas.reverse(Rect { y, height: 1, ..slot.area });
         }
     }
 }
 
-fn draw_message(buffer: &mut Buffer, area: Rect, style: Style, lines: &[&str]) -> usize {
+fn draw_message(canvas: &mut Canvas, area: Rect, style: Style, lines: &[&str]) -> usize {
     for (line, y) in lines.iter().zip(area.y..area.bottom()) {
-        put(buffer, (area.x, y), usize::from(area.width), style, line);
+        put(canvas, (area.x, y), usize::from(area.width), style, line);
     }
     0
 }
 
 /// Writes a text, cut to a width; gives how much of it was used.
-fn put(buffer: &mut Buffer, at: (u16, u16), width: usize, style: Style, text: &str) -> usize {
+fn put(canvas: &mut Canvas, at: (u16, u16), width: usize, style: Style, text: &str) -> usize {
     let text = cut_to_width(&one_line(text), width);
-    buffer.set_stringn(at.0, at.1, &text, width, style);
+    canvas.put(at.0, at.1, &text, width, style);
     text.width()
 }
 
 /// The terminal's own foreground and background, and colours that show on light and on dark.
 fn style(tone: Tone, colour: bool) -> Style {
-    // What is written over has a style too: nothing of that may stay.
-    let plain = Style::new().fg(Color::Reset).remove_modifier(Modifier::all());
-    let coloured = |name: Color| if colour { plain.fg(name) } else { plain };
-    match tone {
-        Tone::Plain => plain,
-        Tone::Dim => plain.add_modifier(Modifier::DIM),
-        Tone::Strong => plain.add_modifier(Modifier::BOLD),
-        Tone::Id => coloured(Color::Cyan),
-        Tone::Good => coloured(Color::Green),
-        Tone::Warn => coloured(Color::Yellow).add_modifier(Modifier::BOLD),
-        Tone::Bad => coloured(Color::Red).add_modifier(Modifier::BOLD),
-    }
+    let (name, bold) = match tone {
+        Tone::Plain | Tone::Dim => (Colour::Own, false),
+        Tone::Strong => (Colour::Own, true),
+        Tone::Id => (Colour::Cyan, false),
+        Tone::Good => (Colour::Green, false),
+        Tone::Warn => (Colour::Yellow, true),
+        Tone::Bad => (Colour::Red, true),
+    };
+    let colour = if colour { name } else { Colour::Own };
+    Style { colour, bold, dim: tone == Tone::Dim, reversed: false }
 }

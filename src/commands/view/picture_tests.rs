@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 
-use ratatui_core::backend::TestBackend;
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::style::{Color, Modifier};
-use ratatui_core::terminal::Terminal;
 use serde_json::{Value, json};
 
+use crate::console::canvas::{Canvas, Cell, Colour, Style};
+use crate::core::gate::Printed;
 use crate::core::journal::Entry;
 use crate::core::settings::Settings;
 use crate::core::time;
@@ -97,6 +94,8 @@ struct Shown {
     text: String,
     coloured: usize,
     most: usize,
+    /// What the terminal is told.
+    told: Printed,
 }
 
 /// The panels as the screen has them.
@@ -113,7 +112,7 @@ fn show(seen: &Observed, width: u16, height: u16, controls: &Controls) -> Shown 
 }
 
 fn show_in(seen: &Observed, width: u16, height: u16, controls: &Controls, colour: bool) -> Shown {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let mut canvas = Canvas::new(width, height);
     let panels = &panels(seen, &controls.filter);
     let lines = controls.detail.as_ref().map(|open| detail::lines(open, None, str::to_owned));
     let scene = Scene {
@@ -126,29 +125,17 @@ fn show_in(seen: &Observed, width: u16, height: u16, controls: &Controls, colour
         detail: &lines.unwrap_or_default(),
         colour,
     };
-    let mut most = 0;
-    terminal.draw(|frame| most = draw(frame.buffer_mut(), &scene)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let cells = buffer.content();
-    assert!(cells.iter().all(|cell| !cell.symbol().chars().any(char::is_control)));
-    assert!(cells.iter().all(|cell| !matches!(cell.fg, Color::White | Color::Black)));
-    let coloured = cells.iter().filter(|cell| cell.fg != Color::Reset).count();
+    let most = draw(&mut canvas, &scene);
+    let cells: Vec<&Cell> = canvas.rows().iter().flatten().collect();
+    assert!(cells.iter().all(|cell| !cell.text().chars().any(char::is_control)));
+    let coloured = cells.iter().filter(|cell| cell.style().colour != Colour::Own).count();
     let mut text = String::new();
-    for y in 0..height {
-        let (mut row, mut skip) = (String::new(), 0);
-        for x in 0..width {
-            let symbol = buffer.cell((x, y)).unwrap().symbol();
-            if skip == 0 {
-                row.push_str(symbol);
-                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
-            } else {
-                skip -= 1;
-            }
-        }
+    for row in canvas.rows() {
+        let row: String = row.iter().map(Cell::text).collect();
         text.push_str(row.trim_end());
         text.push('\n');
     }
-    Shown { text, coloured, most }
+    Shown { text, coloured, most, told: canvas.changes(None) }
 }
 
 fn full() -> Observed {
@@ -160,7 +147,11 @@ fn full() -> Observed {
 fn pictures_are_as_they_were() {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("view/snapshots");
     for (width, height) in [(80, 24), (200, 50), (40, 10)] {
-        let text = show(&full(), width, height, &Controls::default()).text;
+        let Shown { text, told, .. } = show(&full(), width, height, &Controls::default());
+        // Neither black nor white, by either of their numbers, and no background.
+        let refused =
+            ["38;5;0m", "38;5;7m", "38;5;8m", "38;5;15m", "30m", "37m", "90m", "97m", "[48;"];
+        assert!(refused.iter().all(|look| !told.contains(look)), "{told}");
         let file = dir.join(format!("{width}x{height}.txt"));
         if std::env::var_os("UPDATE_CASES").is_some() {
             std::fs::create_dir_all(&dir).unwrap();
@@ -240,7 +231,7 @@ fn a_filter_is_said_and_keeps_what_fits_it() {
 /// A title stands on a dim rule, and is not dim.
 #[test]
 fn titles_are_bold_and_nothing_else() {
-    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+    let mut canvas = Canvas::new(80, 24);
     let seen = full();
     let scene = Scene {
         place: "~/shop",
@@ -252,9 +243,9 @@ fn titles_are_bold_and_nothing_else() {
         detail: &[],
         colour: true,
     };
-    draw(&mut buffer, &scene);
-    let title = buffer.content().iter().find(|cell| cell.symbol() == "N").unwrap();
-    assert_eq!((title.modifier, title.fg), (Modifier::BOLD, Color::Reset));
+    draw(&mut canvas, &scene);
+    let title = canvas.rows().iter().flatten().find(|cell| cell.text() == "N").unwrap();
+    assert_eq!(title.style(), Style { bold: true, ..Style::default() });
 }
 
 #[test]

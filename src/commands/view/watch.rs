@@ -104,7 +104,7 @@ impl Watcher<'_> {
                 detail: &look.detail,
                 colour,
             };
-            screen.draw(|frame| most = picture::draw(frame.buffer_mut(), &scene))?;
+            screen.draw(|canvas| most = picture::draw(canvas, &scene))?;
             let waited = process.elapsed().saturating_sub(looked);
             let input = screen.input(self.interval.saturating_sub(waited))?;
             let due = match controls.press(input, &panels, most) {
