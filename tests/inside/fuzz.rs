@@ -84,6 +84,14 @@ fn seed() -> u64 {
 fn corpus(dir: &str, ends: &[&str]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(dir), ends, &mut found);
+    if dir == "tests" {
+        // Those that stand in the cases.
+        for (_, path, text) in crate::runner::written_files() {
+            if ends.iter().any(|end| path.ends_with(end)) {
+                found.push(text.into_bytes());
+            }
+        }
+    }
     found.sort();
     found.dedup();
     assert!(found.len() > 3, "{ends:?}: {}", found.len());
