@@ -14,11 +14,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Every 64 KiB of an executable that a process touches is a page fault, and every address in it
 /// that has to be adjusted at start-up is one for its page: most of what a hook costs above an
-/// empty program. So the functions of the hooks stand side by side (`link-order.ld`, written by
-/// `benches/order.py`), and the program has its place fixed. Here, and not in `.cargo/config.toml`,
+/// empty program. So the crates of the hooks stand side by side (`src/link-order.ld`),
+/// and the program has its place fixed. Here, and not in `.cargo/config.toml`,
 /// because what is built from a registry has only this file.
 fn link_arguments(root: &Path) -> Vec<String> {
-    let order = root.join("link-order.ld");
+    let order = root.join("src/link-order.ld");
     println!("cargo::rerun-if-changed={}", order.display());
     let is_fast = variable("PROFILE") == "release" && variable("CARGO_CFG_TARGET_OS") == "linux";
     if !is_fast || !order.is_file() || !knows_scripts() {

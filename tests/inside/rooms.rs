@@ -97,6 +97,28 @@ fn the_map_has_every_room_and_no_file_is_too_long() {
     assert!(long.is_empty(), "400 lines at most: {}", long.join(", "));
 }
 
+/// The linker puts what hooks run side by side, by the names of crates.
+#[test]
+fn the_order_of_functions_names_every_crate_of_the_hooks() {
+    let order = fs::read_to_string(here("src/link-order.ld")).unwrap();
+    let manifest = fs::read_to_string(here("src/hooks/Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap();
+    let dependencies = dependencies.split("\n[").next().unwrap();
+    let mut crates = vec!["hookkeeper_hooks".to_owned()];
+    for line in dependencies.lines() {
+        let name = line.split('.').next().unwrap();
+        // Only SessionStart looks at executions, at one small file.
+        if name.starts_with("hookkeeper-") && name != "hookkeeper-execute" {
+            crates.push(name.replace('-', "_"));
+        }
+    }
+    assert_eq!(crates.len(), 5, "{crates:?}");
+    for name in crates {
+        let pattern = format!("*(.text*._ZN{}{name}*)", name.len());
+        assert!(order.contains(&pattern), "src/link-order.ld lacks {pattern}");
+    }
+}
+
 /// What is shown goes through `core/gate`: no other place knows escape sequences, and a value that is
 /// named in a suggested command is a shell word (`{word}`, `{id_word}`).
 #[test]
