@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The parts of .ci/run: what each is called, its command, and what it waits for.
 
-Two parts run at a time, one of them with cargo. Each prints what it said when it is over, with its seconds; a table of
+Two parts run at a time, one of them with cargo; what measures time runs alone. Each prints what it said when it is over, with its seconds; a table of
 all of them comes last. The first that fails ends the others.
 """
 
@@ -36,6 +36,8 @@ class Part:
     command: list[str]
     # Builds with cargo: one at a time.
     cargo: bool = False
+    # Tests that measure time: nothing runs beside it.
+    alone: bool = False
     # Only with --all.
     nightly: bool = False
     log: object = None
@@ -47,7 +49,7 @@ class Part:
     def needs_program(self) -> bool:
         return BINARY in self.command
 
-    def alone(self, binary: str) -> str:
+    def by_hand(self, binary: str) -> str:
         """How to run it by hand."""
         words = [f"{name}={value}" for name, value in self.env.items()]
         return shlex.join(words + [binary if word == BINARY else word for word in self.command])
@@ -68,7 +70,7 @@ def parts() -> list[Part]:
         Part("package", [".ci/package.py"]),
         Part("release scripts", ["python3", "release/tests.py"]),
         Part("clippy", ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"], cargo=True),
-        Part("README's test command", ["cargo", "test", "--locked"], cargo=True),
+        Part("README's test command", ["cargo", "test", "--locked"], cargo=True, alone=True),
         suite("faults", "tests/faults/run.py"),
         suite("the real client", "tests/client/run.py"),
         Part("README, command by command", ["python3", "tests/readme/run.py", "--shipped", BINARY], cargo=True),
@@ -113,7 +115,12 @@ class Run:
         self.builds_program = any(part.name == PROGRAM for part in chosen)
 
     def may_start(self, part: Part) -> bool:
+        if part.alone and self.running or any(other.alone for other in self.running):
+            return False
         if part.cargo and any(other.cargo for other in self.running):
+            return False
+        # What takes long comes behind what has to be alone.
+        if part.needs_program() and any(other.alone for other in self.waiting):
             return False
         if not part.needs_program() or not self.builds_program:
             return True
@@ -145,7 +152,7 @@ class Run:
     def fail(self, part: Part, why: str = "") -> None:
         for other in self.running:
             os.killpg(other.process.pid, signal.SIGTERM)
-        print(f"\nFAILED: {part.name}{f' ({why})' if why else ''}: run it alone with: {part.alone(program())}",
+        print(f"\nFAILED: {part.name}{f' ({why})' if why else ''}: run it alone with: {part.by_hand(program())}",
               file=sys.stderr)
         sys.exit(1)
 
