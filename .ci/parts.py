@@ -8,6 +8,7 @@ all of them comes last. The first that fails ends the others.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shlex
 import signal
@@ -95,6 +96,7 @@ def is_musl_here() -> bool:
     return subprocess.run(tools, capture_output=True).returncode == 0
 
 
+@functools.cache
 def program_command() -> list[str]:
     if is_musl_here():
         return ["release/build", "--profile", "release", "--target", MUSL]
@@ -102,11 +104,11 @@ def program_command() -> list[str]:
 
 
 def program() -> str:
-    """Where the program is, by what built it."""
+    """Where the program is. README's commands build another one beside it, for this machine's C library."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    names = [target / MUSL / "release/hookkeeper", *target.glob("*/release/hookkeeper"), target / "release/hookkeeper"]
-    found = [path for path in names if path.exists()]
-    return str(max(found, key=lambda path: path.stat().st_mtime).resolve()) if found else ""
+    folder = MUSL if program_command()[0] == "release/build" else "*-*"
+    found = sorted(target.glob(f"{folder}/release/hookkeeper"))
+    return str(found[0].resolve()) if found else ""
 
 
 class Run:
