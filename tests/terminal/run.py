@@ -154,7 +154,8 @@ def looking(shop):
         with Tmux() as tmux:
             name = f"{width}x{height}"
             watching(tmux, shop, width, height)
-            text = tmux.until(lambda text: "tokens, $" in text)
+            # The last row is drawn last.
+            text = tmux.until(lambda text: "tokens, $" in text and "q quit" in text)
             check(f"{name}: tokens and cost of the live sessions", "live sessions: 5.5k tokens, $0.42" in text, text)
             check(f"{name}: a session whose hooks run is at work", "at work" in text, text)
             check(f"{name}: what is over is one line", "Backups" in text and "backup_" not in text, text)
